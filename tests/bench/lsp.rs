@@ -3,7 +3,8 @@
 //! once with small files.
 //!
 //! If `DUOLOGUE_BUF` is the path of the program `buf` (in the npm package `@bufbuild/buf`), `buf lsp serve` takes turns with it, on files of
-//! Protocol Buffers of the same sizes, and both are also measured with 1,000 open files.
+//! Protocol Buffers of the same sizes, and both are also measured with 1,000 open files. Both get the whole text with each change, because
+//! buf asks for it.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -23,10 +24,6 @@ fn uri(path: &Path) -> String {
 }
 
 impl Client {
-    fn start(folder: &Path) -> Client {
-        Client::of(own_server(), folder)
-    }
-
     fn of(mut server: Command, folder: &Path) -> Client {
         let mut child = server
             .current_dir(folder)
@@ -97,11 +94,6 @@ impl Client {
         self.wait_for_findings(uri, 1);
     }
 
-    /// The resident memory in MiB, where the system reports it.
-    fn memory(&self) -> Option<u64> {
-        self.status("VmRSS:")
-    }
-
     /// A size in MiB that the system reports about the server.
     fn status(&self, name: &str) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
@@ -137,42 +129,6 @@ fn folder(name: &str) -> PathBuf {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a writable target directory");
     folder.canonicalize().expect("it exists")
-}
-
-/// Types and removes one character of a state's name, each time in the middle of the text.
-fn latencies(bytes: usize, rounds: usize) -> Vec<Duration> {
-    let folder = folder("lsp-latency");
-    let mut client = Client::start(&folder);
-    let uri = uri(&folder.join("a.proto"));
-    let text = protocol("p", bytes);
-    client.open(&uri, &text);
-    let line = text.lines().count() / 2 / 5 * 5 + 2;
-    let column = text
-        .lines()
-        .nth(line)
-        .and_then(|line| line.find("-> "))
-        .expect("a message")
-        + 3;
-    let mut measured = Vec::new();
-    for round in 0..rounds {
-        let (end, with) = match round % 2 {
-            0 => (column, "x"),
-            _ => (column + 1, ""),
-        };
-        let place = |column: usize| json!({ "line": line, "character": column });
-        let change =
-            json!({ "range": { "start": place(column), "end": place(end) }, "text": with });
-        let version = round + 2;
-        let start = Instant::now();
-        client.send(json!({
-            "method": "textDocument/didChange",
-            "params": { "textDocument": { "uri": uri, "version": version }, "contentChanges": [change] },
-        }));
-        client.wait_for_findings(&uri, version);
-        measured.push(start.elapsed());
-    }
-    measured.sort();
-    measured
 }
 
 /// A language server with a text in its language of which a name is mistyped, again and again.
@@ -227,7 +183,6 @@ impl Typist {
             true => self.text[..self.at].to_owned() + "x" + &self.text[self.at..],
             false => self.text.clone(),
         };
-        // Both servers get the whole text, because buf asks for it.
         let document = json!({ "uri": self.uri, "version": self.version });
         let params = json!({ "textDocument": document, "contentChanges": [{ "text": changed }] });
         let start = Instant::now();
@@ -280,45 +235,47 @@ fn own_server() -> Command {
     server
 }
 
-/// Ours beside `buf lsp serve`, in turns.
-fn beside_buf(buf: &Path, sizes: &[usize], rounds: usize, files: usize) {
+/// The servers, in turns, on files of these sizes.
+fn latencies(buf: Option<&Path>, sizes: &[usize], rounds: usize) {
     println!(
-        "\n| bytes | ours, p50, ms | ours, p95, ms | buf, p50, ms | buf, p95, ms | ratio of p50 | ratio of p95 |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+        "| server | bytes | p50, ms | p95, ms | most, ms |\n| --- | ---: | ---: | ---: | ---: |"
     );
     for bytes in sizes {
         let [own, other] = ["lsp-own", "lsp-buf"].map(folder);
-        fs::write(other.join("buf.yaml"), "version: v2\n").expect("it can be written");
-        let mut typists = [
+        let mut typists = vec![(
+            OURS,
             Typist::new(own_server(), false, &own, *bytes),
-            Typist::new(buf_server(buf), true, &other, *bytes),
-        ];
-        let mut measured = [Vec::new(), Vec::new()];
+            Vec::new(),
+        )];
+        if let Some(buf) = buf {
+            fs::write(other.join("buf.yaml"), "version: v2\n").expect("it can be written");
+            let typist = Typist::new(buf_server(buf), true, &other, *bytes);
+            typists.push((BUFS, typist, Vec::new()));
+        }
         for _ in 0..rounds {
-            for (typist, measured) in typists.iter_mut().zip(&mut measured) {
+            for (_, typist, measured) in &mut typists {
                 measured.push(typist.turn());
             }
         }
-        measured.iter_mut().for_each(|all| all.sort());
-        let at =
-            |all: &[Duration], share: usize| all[(all.len() - 1) * share / 100].as_secs_f64() * 1e3;
-        let [ours, bufs] = &measured;
-        println!(
-            "| {bytes} | {:.2} | {:.2} | {:.2} | {:.2} | {:.1} | {:.1} |",
-            at(ours, 50),
-            at(ours, 95),
-            at(bufs, 50),
-            at(bufs, 95),
-            at(bufs, 50) / at(ours, 50),
-            at(bufs, 95) / at(ours, 95)
-        );
+        for (name, _, mut measured) in typists {
+            measured.sort();
+            let at =
+                |share: usize| measured[(measured.len() - 1) * share / 100].as_secs_f64() * 1e3;
+            let [half, most, all] = [50, 95, 100].map(at);
+            println!("| {name} | {bytes} | {half:.2} | {most:.2} | {all:.2} |");
+        }
     }
+}
+
+const OURS: &str = "duologue lsp";
+const BUFS: &str = "buf lsp serve";
+
+/// The memory of both servers with this many open files.
+fn open_files(buf: &Path, files: usize) {
     println!(
         "\n| server | open files | most memory, MiB | memory, MiB |\n| --- | ---: | ---: | ---: |"
     );
-    for (name, server, is_buffers) in [
-        ("duologue lsp", own_server(), false),
-        ("buf lsp serve", buf_server(buf), true),
-    ] {
+    for (name, server, is_buffers) in [(OURS, own_server(), false), (BUFS, buf_server(buf), true)] {
         let folder = folder("lsp-open");
         fs::write(folder.join("buf.yaml"), "version: v2\n").expect("it can be written");
         let text = |file: usize| match is_buffers {
@@ -333,13 +290,13 @@ fn beside_buf(buf: &Path, sizes: &[usize], rounds: usize, files: usize) {
         for file in 0..files {
             client.open(&uri(&path(file)), &text(file));
         }
-        let shown = |size: Option<u64>| size.map_or("?".to_owned(), |size| size.to_string());
-        println!(
-            "| {name} | {files} | {} | {} |",
-            shown(client.status("VmHWM:")),
-            shown(client.memory())
-        );
+        let [most, now] = ["VmHWM:", "VmRSS:"].map(|name| client.status(name));
+        println!("| {name} | {files} | {} | {} |", shown(most), shown(now));
     }
+}
+
+fn shown(size: Option<u64>) -> String {
+    size.map_or("?".to_owned(), |size| size.to_string())
 }
 
 fn main() {
@@ -348,17 +305,10 @@ fn main() {
         true => (&[1_000, 2_000][..], 4, 10),
         false => (&[1_000, 10_000, 100_000][..], 400, 1_000),
     };
-    println!("| bytes | p50, ms | p95, ms | most, ms |\n| ---: | ---: | ---: | ---: |");
-    for bytes in sizes {
-        let measured = latencies(*bytes, rounds);
-        let at = |share: usize| measured[(measured.len() - 1) * share / 100].as_secs_f64() * 1e3;
-        println!(
-            "| {bytes} | {:.2} | {:.2} | {:.2} |",
-            at(50),
-            at(95),
-            at(100)
-        );
-    }
+    let buf = std::env::var_os("DUOLOGUE_BUF").map(PathBuf::from);
+    let is_absolute = buf.as_ref().is_none_or(|buf| buf.is_absolute());
+    assert!(is_absolute, "DUOLOGUE_BUF is not an absolute path");
+    latencies(buf.as_deref(), sizes, rounds);
     let folder = folder("lsp-memory");
     for file in 0..files {
         let text = match file {
@@ -370,13 +320,13 @@ fn main() {
         };
         fs::write(folder.join(format!("f{file}.proto")), text).expect("it can be written");
     }
-    let mut client = Client::start(&folder);
+    let mut client = Client::of(own_server(), &folder);
     for file in 0..20.min(files) {
         let path = folder.join(format!("f{file}.proto"));
         let text = fs::read_to_string(&path).expect("it was written");
         client.open(&uri(&path), &text);
     }
-    let opened = client.memory();
+    let opened = client.status("VmRSS:");
     let place = json!({ "line": 0, "character": 6 });
     let first = uri(&folder.join("f0.proto"));
     let asked = json!({ "textDocument": { "uri": first }, "position": place, "context": { "includeDeclaration": true } });
@@ -386,22 +336,13 @@ fn main() {
     let references = start.elapsed();
     println!(
         "\n{files} files: {} MiB with 20 of them open, {} MiB after references to a type of all files, which took {:.0} ms",
-        opened.map_or("?".to_owned(), |memory| memory.to_string()),
-        client
-            .memory()
-            .map_or("?".to_owned(), |memory| memory.to_string()),
+        shown(opened),
+        shown(client.status("VmRSS:")),
         references.as_secs_f64() * 1e3
     );
     drop(client);
-    if let Some(buf) = std::env::var_os("DUOLOGUE_BUF") {
-        let buf = PathBuf::from(buf);
-        assert!(buf.is_absolute(), "DUOLOGUE_BUF is not an absolute path");
-        let sizes: &[usize] = if is_quick {
-            &[1_000, 2_000]
-        } else {
-            &[10_000, 100_000]
-        };
-        beside_buf(&buf, sizes, rounds, files);
+    if let Some(buf) = buf {
+        open_files(&buf, files);
     }
     if is_quick {
         println!("every case works");

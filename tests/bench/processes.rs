@@ -9,8 +9,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     program::run(&program::Benchmark {
         folder: "processes",
-        protocols: "bench.proto",
+        protocols: "../c/protocols/bench.proto",
         options: &["--c-shm", "--remote"],
-        shared: &["c/harness.c", "c/rings.c", "c/system.c"],
+        shared: &["c/harness.c", "c/ours.c", "c/rings.c", "c/system.c"],
     })
 }

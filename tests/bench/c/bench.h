@@ -23,7 +23,7 @@ typedef struct bench_case {
     void (*close)(void *channel);
     /* Side 1 runs in a process of its own, created by `fork` after `open`: the channel has to be shared. */
     bool in_processes;
-    /* If not NULL: makes a side's argument from the channel, in the side's thread, before the slice begins. */
+    /* If not NULL: makes a side's argument from the channel, in the side's thread, before the slice begins. It is freed afterwards. */
     void *(*join[2])(void *channel);
 } bench_case;
 
@@ -89,11 +89,37 @@ static inline void bench_relax(void)
 /* What one slice of a case took: nanoseconds per value. */
 double bench_slice(const bench_family *family, const bench_case *measured, uint64_t count);
 
-/* Measures a family in `rounds` rounds, or each case once if `rounds` is 0, and prints a table of it. */
-void bench_measure(const bench_family *family, unsigned rounds);
+#define BENCH_COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* A quantile of a list, which is sorted in place. */
-double bench_quantile(double *values, size_t count, double part);
+/* A function that makes a side's argument, an endpoint of this type: `fill` writes it to `*made`, and is true. */
+#define BENCH_JOINS(name, type, fill)                                                              \
+    static void *name(void *channel)                                                               \
+    {                                                                                              \
+        type *made = malloc(sizeof *made);                                                         \
+        BENCH_NEEDS(made != NULL && (fill));                                                       \
+        return made;                                                                               \
+    }
+
+/* Measures the families that the words of the command line select, `[--quick] [rounds [family]]`, and returns the program's status. */
+int bench_run(const bench_family *families, size_t families_count, int count, char **words);
+
+/* Pipes or sockets: for each side, the descriptor that it reads and the one that it writes. */
+typedef struct bench_ends {
+    int reads[2];
+    int writes[2];
+} bench_ends;
+
+void *bench_open_pipes(void);
+void *bench_open_unix(void);
+void bench_close_ends(void *channel);
+void bench_write(int to, const void *from, size_t size);
+void bench_read(int from, void *to, size_t size);
+
+/* ours.c: the sides of our sessions, whose arguments are endpoints. */
+uint64_t session_ping(void *joined, uint64_t count);
+uint64_t session_pong(void *joined, uint64_t count);
+uint64_t session_produce(void *joined, uint64_t count);
+uint64_t session_consume(void *joined, uint64_t count);
 
 /* ours.c, rings.c, system.c */
 extern const bench_case ours_ping_pong, ours_stream;
@@ -104,11 +130,10 @@ extern const bench_case raw_ping_pong, raw_stream, ring_ping_pong, ring_stream;
 extern const bench_case ck_ping_pong, ck_stream, ck_fan_in;
 #endif
 #endif
-extern const bench_case pipe_ping_pong, pipe_stream, unix_ping_pong, unix_stream, tcp_ping_pong,
-    tcp_stream;
+extern const bench_case pipe_ping_pong, pipe_stream, unix_ping_pong, unix_stream;
 
 /* sessions.c */
-extern const bench_case calls_session, ours_session, ring_session, pipe_session;
+extern const bench_case calls_session, ours_session, pipe_session;
 
 /* fan_in.c */
 extern const bench_case ours_fan_in, shared_fan_in, pipe_fan_in;

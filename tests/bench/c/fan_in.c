@@ -190,23 +190,16 @@ const bench_case pipe_fan_in = {"pipe(2), shared", open_pipe, {send_pipe, hear_p
 
 #ifdef BENCH_HAS_CK
 
-#include <ck_ring.h>
 #include <sched.h>
-#include <stdalign.h>
 
-enum { SLOTS = 1024, LOOKS = 100 };
+#include "kit.h"
+
+enum { LOOKS = 100 };
 
 /* A ring for each sender, polled in turn: no sleep and no end. Senders share a CPU, so they have to yield. */
-typedef struct kit {
-    alignas(128) ck_ring_t ring;
-    alignas(128) ck_ring_buffer_t slots[SLOTS];
-} kit;
-
 static void *open_kits(void)
 {
-    kit *kits = bench_shared(bench_senders * sizeof *kits);
-    for (unsigned i = 0; i < bench_senders; i++) ck_ring_init(&kits[i].ring, SLOTS);
-    return kits;
+    return kits_open(bench_senders);
 }
 
 static void close_kits(void *channel)

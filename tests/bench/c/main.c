@@ -7,7 +7,6 @@
  * is selected by the beginning of its name.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
@@ -32,8 +31,6 @@ static const bench_bar stream_bars[] = {
     {"duologue", "raw lines (busy spin)", 1.25},
 };
 
-#define COUNT(list) (sizeof(list) / sizeof *(list))
-
 /*
  * Reads lines with the word msgsend, a number of senders, how many numbers each sends, and a case, and answers
  * each with the sum of what arrived and the nanoseconds that it took, for `cargo bench --bench origins`.
@@ -45,7 +42,7 @@ static int serve(void)
     unsigned long count;
     char name[64];
     while (scanf(" msgsend %u %lu %63[^\n]", &bench_senders, &count, name) == 3) {
-        for (size_t i = 0; i < COUNT(cases); i++) {
+        for (size_t i = 0; i < BENCH_COUNT(cases); i++) {
             if (strcmp(cases[i].name, name) != 0) continue;
             uint64_t all = bench_senders * count;
             double each = bench_slice(&family, &cases[i], all);
@@ -59,24 +56,21 @@ static int serve(void)
 int main(int count, char **words)
 {
     if (count > 1 && strcmp(words[1], "--serve") == 0) return serve();
-    unsigned rounds = 101;
-    if (count > 1) rounds = strcmp(words[1], "--quick") == 0 ? 0 : (unsigned)strtoul(words[1], NULL, 10);
-    const char *wanted = count > 2 ? words[2] : "";
     const bench_case ping_pong[] = {
         raw_ping_pong, ours_ping_pong, ring_ping_pong,
 #ifdef BENCH_HAS_CK
         ck_ping_pong,
 #endif
-        pipe_ping_pong, unix_ping_pong, tcp_ping_pong,
+        pipe_ping_pong, unix_ping_pong,
     };
     const bench_case stream[] = {
         raw_stream, ours_stream, ring_stream,
 #ifdef BENCH_HAS_CK
         ck_stream,
 #endif
-        pipe_stream, unix_stream, tcp_stream,
+        pipe_stream, unix_stream,
     };
-    const bench_case sessions[] = {calls_session, ours_session, ring_session, pipe_session};
+    const bench_case sessions[] = {calls_session, ours_session, pipe_session};
     const bench_case fan_in[] = {
         pipe_fan_in, ours_fan_in, shared_fan_in,
 #ifdef BENCH_HAS_CK
@@ -84,20 +78,17 @@ int main(int count, char **words)
 #endif
     };
     const bench_family families[] = {
-        {"ping-pong, u64", "round trip", sum_of_ping_pong, ping_pong, COUNT(ping_pong), ping_pong_bars,
-         COUNT(ping_pong_bars), BENCH_APART},
-        {"stream, u64", "number", sum_of_stream, stream, COUNT(stream), stream_bars,
-         COUNT(stream_bars), BENCH_APART},
-        {"bank session, one thread", "session", sum_of_sessions, sessions, COUNT(sessions), session_bars,
-         COUNT(session_bars), BENCH_APART},
-        {"fan-in of 4, u64", "number", sum_of_fan_in, fan_in, COUNT(fan_in), fan_in_bars, COUNT(fan_in_bars),
+        {"ping-pong, u64", "round trip", sum_of_ping_pong, ping_pong, BENCH_COUNT(ping_pong), ping_pong_bars,
+         BENCH_COUNT(ping_pong_bars), BENCH_APART},
+        {"stream, u64", "number", sum_of_stream, stream, BENCH_COUNT(stream), stream_bars,
+         BENCH_COUNT(stream_bars), BENCH_APART},
+        {"bank session, one thread", "session", sum_of_sessions, sessions, BENCH_COUNT(sessions), session_bars,
+         BENCH_COUNT(session_bars), BENCH_APART},
+        {"fan-in of 4, u64", "number", sum_of_fan_in, fan_in, BENCH_COUNT(fan_in), fan_in_bars, BENCH_COUNT(fan_in_bars),
          BENCH_APART},
     };
 #ifndef BENCH_HAS_CK
     printf("ck_ring is left out: <ck_ring.h> is not installed (Debian: libck-dev).\n\n");
 #endif
-    for (size_t i = 0; i < COUNT(families); i++)
-        if (strncmp(families[i].name, wanted, strlen(wanted)) == 0) bench_measure(&families[i], rounds);
-    if (rounds == 0) printf("every case works\n");
-    return 0;
+    return bench_run(families, BENCH_COUNT(families), count, words);
 }

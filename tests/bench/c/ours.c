@@ -1,4 +1,4 @@
-/* The pipes of the C runtime, through generated code. */
+/* The pipes of the C runtime, through generated code. How a session begins is up to `open` and `join`. */
 #include <stdlib.h>
 
 #include "bench.h"
@@ -17,9 +17,9 @@ static void *open_ping_pong(void)
     return made;
 }
 
-static uint64_t ping(void *channel, uint64_t count)
+uint64_t session_ping(void *joined, uint64_t count)
 {
-    ping_pong_client_ping_t self = ((ping_pong *)channel)->client;
+    ping_pong_client_ping_t self = *(ping_pong_client_ping_t *)joined;
     uint64_t sum = 0;
     for (uint64_t i = 0; i < count; i++) {
         ping_pong_client_pong_t waiting;
@@ -33,9 +33,9 @@ static uint64_t ping(void *channel, uint64_t count)
     return sum;
 }
 
-static uint64_t pong(void *channel, uint64_t count)
+uint64_t session_pong(void *joined, uint64_t count)
 {
-    ping_pong_server_ping_t self = ((ping_pong *)channel)->server;
+    ping_pong_server_ping_t self = *(ping_pong_server_ping_t *)joined;
     uint64_t sum = 0;
     for (uint64_t i = 0; i < count; i++) {
         ping_pong_ping_t asked;
@@ -48,7 +48,10 @@ static uint64_t pong(void *channel, uint64_t count)
     return sum;
 }
 
-const bench_case ours_ping_pong = {"duologue", open_ping_pong, {ping, pong}, free, false, {0}};
+BENCH_JOINS(join_ping, ping_pong_client_ping_t, (*made = ((ping_pong *)channel)->client, true))
+BENCH_JOINS(join_pong, ping_pong_server_ping_t, (*made = ((ping_pong *)channel)->server, true))
+const bench_case ours_ping_pong = {"duologue", open_ping_pong, {session_ping, session_pong}, free, false,
+                                   {join_ping, join_pong}};
 
 typedef struct numbers {
     stream_server_stream_t server;
@@ -62,18 +65,18 @@ static void *open_stream(void)
     return made;
 }
 
-static uint64_t produce(void *channel, uint64_t count)
+uint64_t session_produce(void *joined, uint64_t count)
 {
-    stream_client_stream_t out = ((numbers *)channel)->client;
+    stream_client_stream_t out = *(stream_client_stream_t *)joined;
     for (uint64_t i = 0; i < count; i++)
         BENCH_NEEDS(stream_client_stream_send_send(out, i, &out) == DUO_OK);
     stream_client_stream_close(out);
     return 0;
 }
 
-static uint64_t consume(void *channel, uint64_t count)
+uint64_t session_consume(void *joined, uint64_t count)
 {
-    stream_server_stream_t in = ((numbers *)channel)->server;
+    stream_server_stream_t in = *(stream_server_stream_t *)joined;
     uint64_t sum = 0;
     for (uint64_t i = 0; i < count; i++) {
         stream_stream_t got;
@@ -85,4 +88,7 @@ static uint64_t consume(void *channel, uint64_t count)
     return sum;
 }
 
-const bench_case ours_stream = {"duologue", open_stream, {produce, consume}, free, false, {0}};
+BENCH_JOINS(join_source, stream_client_stream_t, (*made = ((numbers *)channel)->client, true))
+BENCH_JOINS(join_sink, stream_server_stream_t, (*made = ((numbers *)channel)->server, true))
+const bench_case ours_stream = {"duologue", open_stream, {session_produce, session_consume}, free, false,
+                                {join_source, join_sink}};

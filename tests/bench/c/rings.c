@@ -209,20 +209,18 @@ const bench_case ring_stream = {"cached-index ring (busy spin)", open_rings,
 
 #ifdef BENCH_HAS_CK
 
-#include <ck_ring.h>
+#include "kit.h"
 
-/* The ring of Concurrency Kit holds pointers: here the numbers plus 1, since NULL means no value. */
-typedef struct kit {
-    alignas(128) ck_ring_t ring;
-    alignas(128) ck_ring_buffer_t slots[SLOTS];
-} kit;
+kit *kits_open(unsigned count)
+{
+    kit *kits = bench_shared(count * sizeof *kits);
+    for (unsigned i = 0; i < count; i++) ck_ring_init(&kits[i].ring, KIT_SLOTS);
+    return kits;
+}
 
 static void *open_kits(void)
 {
-    kit *kits = bench_shared(2 * sizeof(kit));
-    ck_ring_init(&kits[0].ring, SLOTS);
-    ck_ring_init(&kits[1].ring, SLOTS);
-    return kits;
+    return kits_open(2);
 }
 
 static void close_kits(void *channel)

@@ -3,8 +3,6 @@
  * a withdrawal, and quits. For comparison, the least that this would cost, and the same with a channel in
  * each direction.
  */
-#include <stdalign.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -106,98 +104,41 @@ typedef struct letter {
     uint64_t numbers[2];
 } letter;
 
-/* The same dialogue over any channel for letters; channel 0 leads to the server. */
-#define DIALOGUE(name, type, put, get)                                                             \
-    static uint64_t name(type *ways, uint64_t number)                                              \
-    {                                                                                              \
-        letter at_server, at_client;                                                               \
-        put(&ways[0], (letter){LOGIN, {number, number}});                                          \
-        at_server = get(&ways[0]);                                                                 \
-        BENCH_NEEDS(at_server.word == LOGIN);                                                      \
-        put(&ways[1], (letter){OK, {0, 0}});                                                       \
-        at_client = get(&ways[1]);                                                                 \
-        BENCH_NEEDS(at_client.word == OK);                                                         \
-        put(&ways[0], (letter){DEPOSIT, {at_server.numbers[0] & at_server.numbers[1], 0}});        \
-        at_server = get(&ways[0]);                                                                 \
-        BENCH_NEEDS(at_server.word == DEPOSIT);                                                    \
-        put(&ways[0], (letter){WITHDRAWAL, {at_server.numbers[0], 0}});                            \
-        at_server = get(&ways[0]);                                                                 \
-        BENCH_NEEDS(at_server.word == WITHDRAWAL);                                                 \
-        put(&ways[1], (letter){MONEY, {at_server.numbers[0], 0}});                                 \
-        at_client = get(&ways[1]);                                                                 \
-        BENCH_NEEDS(at_client.word == MONEY);                                                      \
-        put(&ways[0], (letter){QUIT, {0, 0}});                                                     \
-        at_server = get(&ways[0]);                                                                 \
-        BENCH_NEEDS(at_server.word == QUIT);                                                       \
-        return at_client.numbers[0];                                                               \
-    }
-
-/* A ring with cached indexes for a few letters; only the indexes have to be cleared. */
-enum { LETTERS = 8 };
-
-typedef struct small_ring {
-    alignas(64) _Atomic uint64_t written;
-    uint64_t seen_read;
-    alignas(64) _Atomic uint64_t read;
-    uint64_t seen_written;
-    alignas(64) letter slots[LETTERS];
-} small_ring;
-
-static void push(small_ring *to, letter sent)
-{
-    uint64_t at = atomic_load_explicit(&to->written, memory_order_relaxed);
-    while (at - to->seen_read == LETTERS) to->seen_read = atomic_load_explicit(&to->read, memory_order_acquire);
-    to->slots[at % LETTERS] = sent;
-    atomic_store_explicit(&to->written, at + 1, memory_order_release);
-}
-
-static letter pop(small_ring *from)
-{
-    uint64_t at = atomic_load_explicit(&from->read, memory_order_relaxed);
-    while (at == from->seen_written)
-        from->seen_written = atomic_load_explicit(&from->written, memory_order_acquire);
-    letter got = from->slots[at % LETTERS];
-    atomic_store_explicit(&from->read, at + 1, memory_order_release);
-    return got;
-}
-
-DIALOGUE(over_rings, small_ring, push, pop)
-
-static uint64_t rings(void *channel, uint64_t count)
-{
-    (void)channel;
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        small_ring *made = aligned_alloc(64, 2 * sizeof *made);
-        BENCH_NEEDS(made != NULL);
-        for (int way = 0; way < 2; way++) {
-            atomic_init(&made[way].written, 0);
-            atomic_init(&made[way].read, 0);
-            made[way].seen_read = made[way].seen_written = 0;
-        }
-        sum += over_rings(made, i);
-        free(made);
-    }
-    return sum;
-}
-
 typedef struct tube {
     int ends[2];
 } tube;
 
-static void put(tube *to, letter sent)
+static void put(const tube *to, word said, uint64_t first, uint64_t second)
 {
-    BENCH_NEEDS(write(to->ends[1], &sent, sizeof sent) == (ssize_t)sizeof sent);
+    letter sent = {said, {first, second}};
+    bench_write(to->ends[1], &sent, sizeof sent);
 }
 
-static letter get(tube *from)
+static letter get(const tube *from, word awaited)
 {
     letter got;
-    BENCH_NEEDS(read(from->ends[0], &got, sizeof got) == (ssize_t)sizeof got);
+    bench_read(from->ends[0], &got, sizeof got);
+    BENCH_NEEDS(got.word == awaited);
     return got;
 }
 
-DIALOGUE(over_pipes, tube, put, get)
+/* The same dialogue; channel 0 leads to the server. */
+static uint64_t over_pipes(const tube *ways, uint64_t number)
+{
+    put(&ways[0], LOGIN, number, number);
+    letter got = get(&ways[0], LOGIN);
+    put(&ways[1], OK, 0, 0);
+    get(&ways[1], OK);
+    put(&ways[0], DEPOSIT, got.numbers[0] & got.numbers[1], 0);
+    got = get(&ways[0], DEPOSIT);
+    put(&ways[0], WITHDRAWAL, got.numbers[0], 0);
+    got = get(&ways[0], WITHDRAWAL);
+    put(&ways[1], MONEY, got.numbers[0], 0);
+    letter paid = get(&ways[1], MONEY);
+    put(&ways[0], QUIT, 0, 0);
+    get(&ways[0], QUIT);
+    return paid.numbers[0];
+}
 
 static uint64_t pipes(void *channel, uint64_t count)
 {
@@ -214,5 +155,4 @@ static uint64_t pipes(void *channel, uint64_t count)
 
 const bench_case calls_session = ALONE("six calls, malloc and free", calls);
 const bench_case ours_session = ALONE("duologue", ours);
-const bench_case ring_session = ALONE("two new cached-index rings", rings);
 const bench_case pipe_session = ALONE("two of pipe(2)", pipes);

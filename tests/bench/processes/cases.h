@@ -7,11 +7,7 @@
 /* Bytes of a text, and numbers per write of 4096 bytes. */
 enum { SHORT = 64, LONG = 65536, BATCH = 512 };
 
-/* ours.c: the sides of our sessions; their arguments are endpoints, which `join` made. */
-uint64_t session_ping(void *joined, uint64_t count);
-uint64_t session_pong(void *joined, uint64_t count);
-uint64_t session_produce(void *joined, uint64_t count);
-uint64_t session_consume(void *joined, uint64_t count);
+/* ours.c */
 extern const bench_case shm_ping_pong, shm_stream, shm_short_texts, shm_long_texts;
 /* texts.c */
 extern const bench_case pipe_batches, pipe_short_texts, pipe_long_texts, unix_short_texts,

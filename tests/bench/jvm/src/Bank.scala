@@ -1,35 +1,30 @@
 package duologue.bench
 
 import duologue.bench.talks.bank
-import java.util.concurrent.TimeUnit
-import org.openjdk.jmh.annotations.*
 
 /** A session from its creation to its end, both sides in one thread: login, ok, deposit, withdrawal, money, quit. */
-@State(Scope.Benchmark)
-@BenchmarkMode(Array(Mode.AverageTime))
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
-class Bank {
-  @Param(Array("duologue", "jox channel", "ArrayBlockingQueue", "LinkedTransferQueue"))
-  var peer: String = scala.compiletime.uninitialized
-
-  private var sessions: Bank.Sessions = scala.compiletime.uninitialized
-
-  @Setup
-  def begin(): Unit = sessions = if (peer == "duologue") new Bank.Ours else new Bank.Channels(peer)
-
-  @Benchmark
-  def session(): Long = sessions.run(100L)
-}
-
 object Bank {
-  trait Sessions {
+  def of(peer: String): Origin = if (peer == "duologue") new Ours else new Channels(peer)
+
+  private sealed trait Sessions extends Origin {
 
     /** The amount that was paid out. */
-    def run(amount: Long): Long
+    def session(amount: Long): Long
+
+    def run(count: Int): Long = {
+      var sum = 0L
+      var i = 0
+      while (i < count) {
+        sum += session(100L)
+        i += 1
+      }
+      if (sum != 100L * count) throw new AssertionError(sum)
+      sum
+    }
   }
 
   private final class Ours extends Sessions {
-    def run(amount: Long): Long = {
+    def session(amount: Long): Long = {
       val (server, client) = bank.init()
       val waiting = client.login(amount, 1234L)
       val teller = server.recv().next.ok()
@@ -67,7 +62,7 @@ object Bank {
 
   /** The same messages through a pair of channels, whose types do not determine the order of messages. */
   private final class Channels(peer: String) extends Sessions {
-    def run(amount: Long): Long = {
+    def session(amount: Long): Long = {
       val there = Link.of[Said](peer)
       val back = Link.of[Said](peer)
       there.put(Login(amount, 1234L))

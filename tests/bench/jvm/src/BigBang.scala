@@ -2,38 +2,13 @@ package duologue.bench
 
 import duologue.SharedSender
 import duologue.bench.talks.{ping_pong, stream}
-import java.util.concurrent.TimeUnit
 import org.apache.pekko.actor.typed.{ActorRef, ActorSystem, Behavior}
 import org.apache.pekko.actor.typed.scaladsl.Behaviors
-import org.openjdk.jmh.annotations.*
 import scala.collection.mutable
 import scala.concurrent.duration.DurationInt
 
-/** Big bang: each of 100 virtual threads, or actors, sends a message to all others, and each message is answered. */
-@State(Scope.Benchmark)
-@BenchmarkMode(Array(Mode.AverageTime))
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
-class BigBang {
-  @Param(Array("LinkedTransferQueue", "duologue", "duologue, shared senders", "jox channel", "Pekko actors"))
-  var peer: String = scala.compiletime.uninitialized
-
-  private var actors: Origin = scala.compiletime.uninitialized
-
-  @Setup
-  def begin(): Unit = actors = BigBang.of(peer, BigBang.Count)
-
-  @Benchmark
-  @OperationsPerInvocation(BigBang.Messages)
-  def bang(): Long = actors.run(BigBang.Rounds)
-
-  @TearDown
-  def end(): Unit = actors.end()
-}
-
+/** Big bang: each of some virtual threads, or actors, sends a message to all others, and each message is answered. */
 object BigBang {
-  final val Count = 100
-  final val Rounds = 5
-  final val Messages = 2 * Count * (Count - 1) * Rounds
 
   /** What a case runs with this many actors. An operation is a round. */
   def of(peer: String, count: Int): Origin = peer match {

@@ -1,11 +1,37 @@
 package duologue.bench
 
 import java.nio.file.{Files, Path}
-import org.openjdk.jmh.annotations.Param
+import java.util.concurrent.TimeUnit
+import org.openjdk.jmh.annotations.*
+import org.openjdk.jmh.profile.GCProfiler
 import org.openjdk.jmh.runner.Runner
 import org.openjdk.jmh.runner.options.{OptionsBuilder, TimeValue, VerboseMode}
-import org.openjdk.jmh.profile.GCProfiler
 import scala.jdk.CollectionConverters.*
+
+/** What JMH runs: one case of a family. */
+@State(Scope.Benchmark)
+@BenchmarkMode(Array(Mode.AverageTime))
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+class Measured {
+  @Param(Array("")) var family: String = scala.compiletime.uninitialized
+  @Param(Array("")) var peer: String = scala.compiletime.uninitialized
+
+  private var origin: Origin = scala.compiletime.uninitialized
+  private var operations = 0
+
+  @Setup
+  def begin(): Unit = {
+    val chosen = Main.family(family)
+    operations = chosen.operations
+    origin = chosen.of(peer)
+  }
+
+  @Benchmark
+  def run(): Long = origin.run(operations)
+
+  @TearDown
+  def end(): Unit = origin.end()
+}
 
 /** One case of a family, and what the rounds measured. */
 final class Case(val family: Family, val peer: String) {
@@ -14,11 +40,12 @@ final class Case(val family: Family, val peer: String) {
 
   def measure(quick: Boolean): Unit = {
     val base = new OptionsBuilder()
-      .include("^" + family.benchmark.getName.replace(".", "\\.") + "\\.")
+      .include("^" + classOf[Measured].getName.replace(".", "\\.") + "\\.")
+      .param("family", family.name)
       .param("peer", peer)
+      .operationsPerInvocation(family.operations * family.units)
       .verbosity(VerboseMode.SILENT)
       .shouldFailOnError(true)
-    family.threads.foreach(threads => base.param("threads", threads.toString))
     val sized =
       if (quick) base.forks(0).warmupIterations(0).measurementIterations(1).measurementTime(TimeValue.milliseconds(1))
       else
@@ -41,10 +68,9 @@ final class Case(val family: Family, val peer: String) {
   def quantile(part: Double): Double = scores.sorted.apply(((scores.size - 1) * part).round.toInt)
 }
 
-/** Cases that do the same; ratios are relative to the first. */
-final class Family(val name: String, val benchmark: Class[?], val threads: Option[Int]) {
-  val cases: Seq[Case] =
-    benchmark.getDeclaredField("peer").getAnnotation(classOf[Param]).value.toSeq.map(peer => new Case(this, peer))
+/** Cases that do the same; ratios are relative to the first. An operation of [[Origin]] consists of so many units. */
+final class Family(val name: String, val unit: String, val operations: Int, val units: Int)(val of: String => Origin)(peers: String*) {
+  val cases: Seq[Case] = peers.map(peer => new Case(this, peer))
 
   def apply(peer: String): Case =
     cases.find(_.peer == peer).getOrElse(throw new NoSuchElementException("no case " + peer + " in " + name))
@@ -55,41 +81,49 @@ final case class Bar(family: String, to: String, most: Double)
 
 object Main {
   private val Ours = "duologue"
+  private val Blocking = "ArrayBlockingQueue"
+  private val Transfer = "LinkedTransferQueue"
+  private val Jox = "jox channel"
+  private val Spinning = "JCTools SPSC (busy spin)"
+  private val Line = "raw line (busy spin)"
+  private val Zio = "ZIO Queue"
+  private val Each = "ZIO.foreachPar"
+  private val Pekko = "Pekko actors"
+  private val Raw = "SocketChannel"
+
+  private def ring(threads: Int): Family = new Family(s"ring of $threads virtual threads", "message", 50000 / threads, threads)(
+    ThreadRing.of(_, threads, threads)
+  )(Blocking, Ours, Transfer, Jox)
 
   private val Families = Seq(
-    new Family("ping-pong", classOf[PingPong], None),
-    new Family("stream", classOf[Stream], None),
-    new Family("ring of 100 virtual threads", classOf[Ring], Some(100)),
-    new Family("ring of 1000 virtual threads", classOf[Ring], Some(1000)),
-    new Family("thread-ring of 503, 1 token", classOf[ThreadRing], None),
-    new Family("big bang of 100 actors", classOf[BigBang], None),
-    new Family("bank session", classOf[Bank], None),
-    new Family("word count", classOf[WordCount], None),
-    new Family("word count of 100 MB", classOf[Words], None),
-    new Family("withdrawal over a Unix socket", classOf[Withdrawal], None)
+    new Family("ping-pong", "round trip", 1000, 1)(PingPong.of)(Line, Ours, Spinning, Blocking, Transfer, Jox, Zio),
+    new Family("stream", "message", 10000, 1)(Stream.of)(Spinning, Ours, Blocking, Transfer, Jox, Zio),
+    ring(100),
+    ring(1000),
+    new Family("thread-ring of 503, 1 token", "message", 100, 503)(ThreadRing.of(_, 503))(Transfer, Ours, "park and unpark", Jox, Pekko),
+    new Family("big bang of 100 actors", "message", 5, 2 * 100 * 99)(BigBang.of(_, 100))(
+      Transfer, Ours, "duologue, shared senders", Jox, Pekko
+    ),
+    new Family("bank session", "session", 1, 1)(Bank.of)(Ours, Jox, Blocking, Transfer),
+    new Family("word count", "word", 1, WordCount.Count)(WordCount.of)(Zio, Ours, Blocking, Transfer, Jox),
+    new Family("word count of 100 MB", "text", 1, 1)(Words.of)(Each, Ours, Zio),
+    new Family("withdrawal over a Unix socket", "withdrawal", 1000, 1)(Withdrawal.of)(Raw, Ours)
   )
 
-  private val Units = Map(
-    "ping-pong" -> "round trip",
-    "bank session" -> "session",
-    "word count" -> "word",
-    "word count of 100 MB" -> "text",
-    "withdrawal over a Unix socket" -> "withdrawal"
-  ).withDefaultValue("message")
+  def family(name: String): Family = Families.find(_.name == name).get
 
   private val Bars = Seq(
-    Bar("ping-pong", "raw line (busy spin)", 1.3),
-    Bar("stream", "JCTools SPSC (busy spin)", 1.2),
-    Bar("stream", "ArrayBlockingQueue", 0.3),
-    Bar("stream", "LinkedTransferQueue", 0.3),
-    Bar("stream", "SynchronousQueue", 0.3),
-    Bar("stream", "jox channel", 0.3),
-    Bar("ring of 100 virtual threads", "ArrayBlockingQueue", 0.6),
-    Bar("ring of 1000 virtual threads", "ArrayBlockingQueue", 0.6),
-    Bar("bank session", "jox channel", 0.5),
-    Bar("word count of 100 MB", "ZIO.foreachPar", 1.1),
-    Bar("word count of 100 MB", "ZIO Queue", 1.1),
-    Bar("withdrawal over a Unix socket", "SocketChannel", 1.3)
+    Bar("ping-pong", Line, 1.3),
+    Bar("stream", Spinning, 1.2),
+    Bar("stream", Blocking, 0.3),
+    Bar("stream", Transfer, 0.3),
+    Bar("stream", Jox, 0.3),
+    Bar("ring of 100 virtual threads", Blocking, 0.6),
+    Bar("ring of 1000 virtual threads", Blocking, 0.6),
+    Bar("bank session", Jox, 0.5),
+    Bar("word count of 100 MB", Each, 1.1),
+    Bar("word count of 100 MB", Zio, 1.1),
+    Bar("withdrawal over a Unix socket", Raw, 1.3)
   )
 
   /** Without arguments all families are measured. `--quick` runs every case once, and every other argument selects the families whose names
@@ -103,7 +137,7 @@ object Main {
     val names = arguments.filterNot(_.startsWith("--"))
     val families = Families.filter(family => names.isEmpty || names.exists(name => family.name.startsWith(name)))
     assert(families.nonEmpty, "no family has such a name; there are: " + Families.map(_.name).mkString(", "))
-    for (bar <- Bars) Families.find(_.name == bar.family).get.apply(bar.to): Unit
+    for (bar <- Bars) family(bar.family)(bar.to): Unit
 
     val rounds = if (quick) 1 else 3
     for (family <- families; round <- 1 to rounds) {
@@ -133,7 +167,7 @@ object Main {
         val ratio = each.quantile(0.1) / limit.quantile(0.1)
         f"| ${each.peer} | ${each.quantile(0.5)}%.1f | ${each.quantile(0.1)}%.1f | $ratio%.2f | ${each.bytes}%.0f |"
       }
-      s"### ${family.name}\n\nNanoseconds per ${Units(family.name)}; ratios to *${limit.peer}*, by tenth percentiles.\n\n" +
+      s"### ${family.name}\n\nNanoseconds per ${family.unit}; ratios to *${limit.peer}*, by tenth percentiles.\n\n" +
         "| case | median | tenth percentile | ratio | bytes |\n| --- | ---: | ---: | ---: | ---: |\n" + rows.mkString("\n")
     }
     val verdicts = Seq("## Bars", "| family | compared with | at most | measured | |\n| --- | --- | ---: | ---: | --- |\n" + judged.mkString("\n"), "## Tables")

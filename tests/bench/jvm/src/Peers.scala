@@ -1,9 +1,10 @@
 package duologue.bench
 
 import com.softwaremill.jox.Channel
-import java.util.concurrent.{ArrayBlockingQueue, BlockingQueue, LinkedTransferQueue, SynchronousQueue}
+import java.util.concurrent.{ArrayBlockingQueue, BlockingQueue, LinkedTransferQueue}
 import java.util.concurrent.atomic.AtomicLongArray
 import org.jctools.queues.SpscArrayQueue
+import zio.{Runtime, Unsafe, ZIO}
 
 /** A one-way channel between two threads, which wait as in practice. */
 trait Link[A <: AnyRef] {
@@ -19,7 +20,6 @@ object Link {
     case "JCTools SPSC (busy spin)" => new Spinning[A]
     case "ArrayBlockingQueue"       => new Blocking(new ArrayBlockingQueue[A](room))
     case "LinkedTransferQueue"      => new Blocking(new LinkedTransferQueue[A])
-    case "SynchronousQueue"         => new Blocking(new SynchronousQueue[A])
     case "jox channel"              => new Jox[A](room)
   }
 
@@ -64,6 +64,10 @@ final class Line {
 
   /** Waits until the number is `value`, and yields to other threads meanwhile. */
   def waitFor(value: Long): Unit = while (read() != value) Thread.`yield`()
+}
+
+object OfZio {
+  def run[A](effect: ZIO[Any, Nothing, A]): A = Unsafe.unsafely(Runtime.default.unsafe.run(effect).getOrThrow())
 }
 
 object Beside {

@@ -1,38 +1,13 @@
 package duologue.bench
 
 import duologue.bench.talks.stream
-import java.util.concurrent.TimeUnit
 import java.util.concurrent.atomic.{AtomicLongArray, AtomicReferenceArray}
 import java.util.concurrent.locks.LockSupport
 import org.apache.pekko.actor.typed.{ActorRef, ActorSystem, Behavior}
 import org.apache.pekko.actor.typed.scaladsl.Behaviors
-import org.openjdk.jmh.annotations.*
 
-/** The thread-ring of the Computer Language Benchmarks Game: 503 virtual threads, or actors, and one token, which each passes on. */
-@State(Scope.Benchmark)
-@BenchmarkMode(Array(Mode.AverageTime))
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
-class ThreadRing {
-  @Param(Array("LinkedTransferQueue", "duologue", "park and unpark", "jox channel", "Pekko actors"))
-  var peer: String = scala.compiletime.uninitialized
-
-  private var ring: Origin = scala.compiletime.uninitialized
-
-  @Setup
-  def begin(): Unit = ring = ThreadRing.of(peer, ThreadRing.Threads)
-
-  @Benchmark
-  @OperationsPerInvocation(ThreadRing.Count)
-  def pass(): Long = ring.run(ThreadRing.Laps)
-
-  @TearDown
-  def end(): Unit = ring.end()
-}
-
+/** The thread-ring of the Computer Language Benchmarks Game: virtual threads, or actors, and tokens, which each passes on. */
 object ThreadRing {
-  final val Threads = 503
-  final val Laps = 100
-  final val Count = Threads * Laps
 
   /** What a case runs with this many threads or actors, of which the first have a token each. An operation is a lap. */
   def of(peer: String, count: Int, tokens: Int = 1): Origin = peer match {

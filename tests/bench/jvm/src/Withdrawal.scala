@@ -7,39 +7,26 @@ import java.nio.ByteBuffer
 import java.nio.ByteOrder.LITTLE_ENDIAN
 import java.nio.channels.{ServerSocketChannel, SocketChannel}
 import java.nio.file.{Files, Path}
-import java.util.concurrent.TimeUnit
-import org.openjdk.jmh.annotations.*
 import protocols.bank
 
 /** A withdrawal and its answer over a Unix socket, between two platform threads that block. */
-@State(Scope.Benchmark)
-@BenchmarkMode(Array(Mode.AverageTime))
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
-class Withdrawal {
-  @Param(Array("SocketChannel", "duologue"))
-  var peer: String = scala.compiletime.uninitialized
-
-  private var exchanges: Withdrawal.Exchanges = scala.compiletime.uninitialized
-
-  @Setup
-  def begin(): Unit = exchanges = if (peer == "duologue") new Withdrawal.Ours else new Withdrawal.Raw
-
-  @Benchmark
-  @OperationsPerInvocation(Withdrawal.Count)
-  def withdrawal(): Double = {
-    val sum = exchanges.run()
-    assert(sum == Withdrawal.Sum, sum)
-    sum
-  }
-}
-
 object Withdrawal {
-  final val Count = 1000
-  final val Sum = Count * (Count - 1) / 2.0
+  def of(peer: String): Origin = if (peer == "duologue") new Ours else new Raw
 
-  /** Makes `Count` withdrawals and returns the sum of what was paid out. */
-  trait Exchanges {
-    def run(): Double
+  /** Makes withdrawals of all amounts below `count`, and checks what was paid out. */
+  private sealed trait Exchanges extends Origin {
+    def pay(amount: Double): Double
+
+    def run(count: Int): Long = {
+      var sum = 0.0
+      var i = 0
+      while (i < count) {
+        sum += pay(i.toDouble)
+        i += 1
+      }
+      if (sum != count * (count - 1) / 2.0) throw new AssertionError(sum)
+      sum.toLong
+    }
   }
 
   /** A socket in a folder of its own, which is removed when both sides are connected. */
@@ -82,21 +69,11 @@ object Withdrawal {
       }
     }
 
-    def run(): Double = {
-      var own = customer
-      var sum = 0.0
-      var i = 0
-      while (i < Count) {
-        own = own.withdrawal(i.toDouble).recv() match {
-          case bank.WithdrawalResponse.Money(money, next) =>
-            sum += money
-            next
-          case bank.WithdrawalResponse.InsufficientFunds(_) => throw new AssertionError("the bank has money")
-        }
-        i += 1
-      }
-      customer = own
-      sum
+    def pay(amount: Double): Double = customer.withdrawal(amount).recv() match {
+      case bank.WithdrawalResponse.Money(money, next) =>
+        customer = next
+        money
+      case bank.WithdrawalResponse.InsufficientFunds(_) => throw new AssertionError("the bank has money")
     }
   }
 
@@ -117,15 +94,9 @@ object Withdrawal {
       other.write(1, amount)
     }
 
-    def run(): Double = {
-      var sum = 0.0
-      var i = 0
-      while (i < Count) {
-        own.write(2, i.toDouble)
-        sum += own.read(1)
-        i += 1
-      }
-      sum
+    def pay(amount: Double): Double = {
+      own.write(2, amount)
+      own.read(1)
     }
   }
 

@@ -1,45 +1,33 @@
 package duologue.bench
 
 import duologue.bench.talks.word_count
-import java.util.concurrent.TimeUnit
-import org.openjdk.jmh.annotations.*
 import scala.collection.mutable
-import zio.{Queue as ZioQueue, Runtime, Unsafe, ZIO}
+import zio.{Queue as ZioQueue, ZIO}
 
 /** Words to another thread, which counts them and answers with the number of different ones. */
-@State(Scope.Benchmark)
-@BenchmarkMode(Array(Mode.AverageTime))
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
-class WordCount {
-  @Param(Array("ZIO Queue", "duologue", "ArrayBlockingQueue", "LinkedTransferQueue", "jox channel"))
-  var peer: String = scala.compiletime.uninitialized
+object WordCount {
+  val Count = 20000
+  private val Different = 1000L
 
-  private var counter: WordCount.Counter = scala.compiletime.uninitialized
-
-  @Setup
-  def begin(): Unit = counter = peer match {
-    case "duologue"  => new WordCount.Ours
-    case "ZIO Queue" => new WordCount.Zio
-    case link        => new WordCount.Two(Link.of(link), Link.of(link))
+  /** An operation is a text of `Count` words. */
+  def of(peer: String): Origin = {
+    val counter: Counter = peer match {
+      case "duologue"  => new Ours
+      case "ZIO Queue" => new Zio
+      case link        => new Two(Link.of(link), Link.of(link))
+    }
+    texts => (1 to texts).map(_ => checked(counter.run())).sum
   }
 
-  @Benchmark
-  @OperationsPerInvocation(WordCount.Count)
-  def word(): Long = {
-    val different = counter.run()
-    if (different != WordCount.Different) throw new AssertionError(different)
+  private def checked(different: Long): Long = {
+    if (different != Different) throw new AssertionError(different)
     different
   }
-}
-
-object WordCount {
-  final val Count = 20000
-  final val Different = 1000L
 
   private val words = Array.tabulate(Count)(i => "word" + (i * 7919L % Different).toString)
   private val last = new String("")
 
-  trait Counter {
+  private sealed trait Counter {
     def run(): Long
   }
 
@@ -101,11 +89,8 @@ object WordCount {
   }
 
   private final class Zio extends Counter {
-    private val queue = run(ZioQueue.bounded[String](Link.Room))
+    private val queue = OfZio.run(ZioQueue.bounded[String](Link.Room))
     private val tally = new Tally
-
-    private def run[A](effect: ZIO[Any, Nothing, A]): A =
-      Unsafe.unsafely(Runtime.default.unsafe.run(effect).getOrThrow())
 
     private def send(at: Int): ZIO[Any, Nothing, Unit] =
       if (at == Count) queue.offer(last).unit else queue.offer(words(at)).flatMap(_ => send(at + 1))
@@ -118,6 +103,6 @@ object WordCount {
       }
     }
 
-    def run(): Long = run(receive.fork.flatMap(receiver => send(0) *> receiver.join))
+    def run(): Long = OfZio.run(receive.fork.flatMap(receiver => send(0) *> receiver.join))
   }
 }

@@ -2,38 +2,25 @@ package duologue.bench
 
 import duologue.PortSet
 import duologue.bench.talks.parts
-import java.util.concurrent.TimeUnit
-import org.openjdk.jmh.annotations.*
 import scala.jdk.CollectionConverters.*
-import zio.{Queue as ZioQueue, Runtime, Unsafe, ZIO}
+import zio.{Queue as ZioQueue, ZIO}
 
 /** Word count of a large text, whose parts go to two workers. */
-@State(Scope.Benchmark)
-@BenchmarkMode(Array(Mode.AverageTime))
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
-class Words {
-  @Param(Array("ZIO.foreachPar", "duologue", "ZIO Queue"))
-  var peer: String = scala.compiletime.uninitialized
-
-  private var counter: () => Words.Totals = scala.compiletime.uninitialized
-
-  @Setup
-  def begin(): Unit = counter = peer match {
-    case "duologue"       => () => Words.overSessions()
-    case "ZIO.foreachPar" => () => Words.foreachPar()
-    case "ZIO Queue"      => () => Words.overQueue()
+object Words {
+  def of(peer: String): Origin = {
+    val count: () => Totals = peer match {
+      case "duologue"       => () => overSessions()
+      case "ZIO.foreachPar" => () => foreachPar()
+      case "ZIO Queue"      => () => overQueue()
+    }
+    operations => (1 to operations).map(_ => checked(count())).sum
   }
 
-  @Benchmark
-  def text(): Long = {
-    val totals = counter()
+  private def checked(totals: Totals): Long = {
     val sum = totals.values.asScala.map(_(0)).sum
-    if (sum != Words.count || totals.size != Words.different) throw new AssertionError(sum)
+    if (sum != count || totals.size != different) throw new AssertionError(sum)
     sum
   }
-}
-
-object Words {
 
   /** How many megabytes the text has. */
   val Size: Int = Integer.getInteger("duologue.bench.megabytes", 100)
@@ -114,8 +101,6 @@ object Words {
     }
   }
 
-  private def run[A](effect: ZIO[Any, Nothing, A]): A = Unsafe.unsafely(Runtime.default.unsafe.run(effect).getOrThrow())
-
   /** Some groups for each worker, so that both end at the same time, and few totals are merged. */
   private def foreachPar(): Totals = {
     val groups = text.grouped(math.max(1, text.size / (8 * Workers))).toVector
@@ -126,11 +111,11 @@ object Words {
         totals
       }
     }
-    merged(run(counted.withParallelism(Workers)))
+    merged(OfZio.run(counted.withParallelism(Workers)))
   }
 
   /** An empty part is the end. */
-  private def overQueue(): Totals = run {
+  private def overQueue(): Totals = OfZio.run {
     for {
       queue <- ZioQueue.bounded[String](Link.Room)
       fibers <- ZIO.foreach(Vector.fill(Workers)(new Totals))(totals => receive(queue, totals).fork)

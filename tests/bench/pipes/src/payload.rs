@@ -1,9 +1,7 @@
 //! The payloads: numbers, small blocks, and a struct that owns a string.
 
-use std::fmt::Debug;
-
 /// A value made from a number. The receiver computes a number from it and adds it up.
-pub trait Payload: Clone + Debug + Default + Send + Sync + 'static {
+pub trait Payload: Send + 'static {
     /// Its name in tables.
     const NAME: &'static str;
 
@@ -44,14 +42,7 @@ impl Payload for u64 {
 }
 
 /// A block of `WORDS` words.
-#[derive(Clone, Copy, Debug)]
 pub struct Block<const WORDS: usize>(pub [u64; WORDS]);
-
-impl<const WORDS: usize> Default for Block<WORDS> {
-    fn default() -> Self {
-        Block([0; WORDS])
-    }
-}
 
 impl<const WORDS: usize> Payload for Block<WORDS> {
     const NAME: &'static str = match WORDS {
@@ -74,7 +65,6 @@ impl<const WORDS: usize> Payload for Block<WORDS> {
 }
 
 /// Three fields, one of which owns memory: the sender allocates, the receiver frees.
-#[derive(Clone, Debug, Default)]
 pub struct Record {
     id: u64,
     count: u32,

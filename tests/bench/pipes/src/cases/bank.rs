@@ -20,13 +20,11 @@ pub fn families() -> Vec<Family> {
             .case(calls())
             .case(ours())
             .case(channels::<Rtrb>())
-            .case(channels::<Ringbuf>())
             .case(channels::<Kanal>())
             .case(channels::<Crossbeam>())
             .case(channels::<StdSync>())
             .case(channels::<Std>())
             .case(channels::<Flume>())
-            .case(channels::<Thingbuf>())
             .case(alone("session_types", |count| {
                 (0..count)
                     .map(session_typed::session)

@@ -23,9 +23,7 @@ pub fn families() -> Vec<Family> {
             .case(sessions("dialectic", dialectic_bank::session))
             .case(channels::<Tokio>())
             .case(channels::<Kanal>())
-            .case(channels::<Flume>())
-            .case(channels::<AsyncChannel>())
-            .case(channels::<Thingbuf>()),
+            .case(channels::<Flume>()),
     ]
 }
 

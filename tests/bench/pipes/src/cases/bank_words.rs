@@ -1,11 +1,7 @@
 //! The messages of customer and bank over plain channels, and what each side expects.
 
 /// A message of either side.
-#[derive(Clone, Debug, Default)]
 pub enum Word {
-    /// Nothing yet.
-    #[default]
-    Nothing,
     /// The customer's name and password.
     Login(u64, u64),
     /// The customer is known.

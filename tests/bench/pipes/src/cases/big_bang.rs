@@ -1,8 +1,8 @@
 //! Big bang: each of many actors sends a message to all others, and each message is answered.
 
-use super::ring_tasks::{Task, run};
-use super::{LEFT, OURS};
-use crate::harness::{Case, Family, Job, Place};
+use super::OURS;
+use super::ring_tasks::{Task, as_tasks as case};
+use crate::harness::{Case, Family};
 use crate::payload::triangle;
 use crate::peers::tasks::*;
 use crate::protocols::ping_pong::{Ping, Pong, client, init, server};
@@ -57,8 +57,7 @@ fn of(workers: usize) -> Family {
         .case(shared(workers, ACTORS))
         .case(mailboxes::<Tokio>(workers, ACTORS))
         .case(mailboxes::<Kanal>(workers, ACTORS))
-        .case(mailboxes::<Flume>(workers, ACTORS))
-        .case(mailboxes::<AsyncChannel>(workers, ACTORS));
+        .case(mailboxes::<Flume>(workers, ACTORS));
     #[cfg(feature = "peers")]
     let family = family.case(crate::peers::actors::big_bang(workers, ACTORS));
     family
@@ -73,17 +72,6 @@ pub fn of_mailboxes(actors: u64) -> Vec<Case> {
         #[cfg(feature = "peers")]
         crate::peers::actors::big_bang(2, actors),
     ]
-}
-
-fn case(workers: usize, name: &str, tasks: impl Fn(u64) -> Vec<Task> + 'static) -> Case {
-    Case::new(name, move |rounds| {
-        let tasks = tasks(rounds);
-        let place = match workers {
-            1 => LEFT,
-            _ => Place::Anywhere,
-        };
-        vec![Job::timed(place, move |clock| run(workers, tasks, clock))]
-    })
 }
 
 const OPEN: &str = "no actor ends before the others";

@@ -1,11 +1,10 @@
 //! Many senders and one receiver, on two cores.
 
-use super::ring_tasks::{Task, run};
-use super::{OURS, port_set};
+use super::ring_tasks::Task;
+use super::{OURS, port_set, ring_tasks};
 use crate::harness::{Case, Family, Job, Place};
 use crate::payload::Payload;
 use crate::peers::blocking::*;
-use crate::peers::raw::SLOTS;
 use crate::peers::tasks;
 use crate::protocols::stream::{self, Stream};
 use duologue::{Endpoint, PortSet};
@@ -30,9 +29,7 @@ fn of(senders: u64) -> Family {
         .case(shared::<StdSync>(senders))
         .case(shared::<Std>(senders))
         .case(shared::<Flume>(senders))
-        .case(shared::<Thingbuf>(senders))
         .case(shared::<Tokio>(senders))
-        .case(shared::<AsyncChannel>(senders))
 }
 
 /// Many senders to one receiver, as threads and, with two workers, as tasks. Each sender sends as many numbers as there are operations, and
@@ -52,12 +49,7 @@ pub fn msgsend(senders: u64) -> Vec<Case> {
 
 /// Tasks of tokio: `tasks` makes the receiver and the senders for a number of operations.
 fn as_tasks(name: &str, tasks: impl Fn(u64) -> Vec<Task> + 'static) -> Case {
-    Case::new(format!("{name}, tasks"), move |count| {
-        let tasks = tasks(count);
-        vec![Job::timed(Place::Anywhere, move |clock| {
-            run(2, tasks, clock)
-        })]
-    })
+    ring_tasks::as_tasks(2, format!("{name}, tasks"), tasks)
 }
 
 const OPEN: &str = "the receiver reads all";
@@ -144,9 +136,23 @@ trait Shared: Channel<u64, Tx: Clone> {}
 
 impl<C: Channel<u64, Tx: Clone>> Shared for C {}
 
-/// Work on whichever core is free.
-pub fn everywhere(work: impl FnOnce() -> u64 + Send + 'static) -> Job {
-    Job::new(Place::Anywhere, work)
+/// A job for each sender, which sends as many numbers as there are operations, and one that receives. Each is on whichever core is free.
+pub fn jobs<T: Send + 'static>(
+    count: u64,
+    senders: impl IntoIterator<Item = T>,
+    send: impl Fn(&mut T, u64) + Copy + Send + 'static,
+    receive: impl FnOnce() -> u64 + Send + 'static,
+) -> Vec<Job> {
+    let send_all = |mut sender| {
+        Job::new(Place::Anywhere, move || {
+            (0..count).for_each(|n| send(&mut sender, n));
+            0
+        })
+    };
+    let sending = senders.into_iter().map(send_all);
+    sending
+        .chain([Job::new(Place::Anywhere, receive)])
+        .collect()
 }
 
 /// One channel for all.
@@ -154,18 +160,10 @@ fn shared<C: Shared>(senders: u64) -> Case {
     let name = format!("{}, shared sender", C::NAME);
     Case::new(name, move |count| {
         let (tx, mut rx) = C::channel(SLOTS);
-        let send = |_| {
-            let mut tx = tx.clone();
-            everywhere(move || {
-                (0..count).for_each(|n| C::send(&mut tx, n));
-                0
-            })
-        };
-        let mut jobs: Vec<Job> = (0..senders).map(send).collect();
-        jobs.push(everywhere(move || {
+        let txs = (0..senders).map(|_| tx.clone());
+        jobs(count, txs, C::send, move || {
             std::iter::from_fn(|| C::next(&mut rx)).fold(0, u64::wrapping_add)
-        }));
-        jobs
+        })
     })
 }
 
@@ -174,23 +172,16 @@ fn one_end(senders: u64) -> Case {
     Case::new(format!("{OURS} SharedSender"), move |count| {
         let (mut server, client) = stream::init::<u64>();
         let shared = stream::client::SharedStream::from(client);
-        let send = |_| {
-            let shared = shared.clone();
-            everywhere(move || {
-                (0..count).for_each(|n| shared.send(n).expect(OPEN));
-                0
-            })
-        };
-        let mut jobs: Vec<Job> = (0..senders).map(send).collect();
-        jobs.push(everywhere(move || {
+        let all = (0..senders).map(|_| shared.clone());
+        let send = |shared: &mut stream::client::SharedStream<u64>, n| shared.send(n).expect(OPEN);
+        jobs(count, all, send, move || {
             let mut sum = 0_u64;
             while let Ok(Stream::Send(value, next)) = server.recv() {
                 sum = sum.wrapping_add(value);
                 server = next;
             }
             sum
-        }));
-        jobs
+        })
     })
 }
 
@@ -199,14 +190,7 @@ fn selected(senders: u64) -> Case {
     Case::new("crossbeam Select", move |count| {
         let channels = (0..senders).map(|_| crossbeam_channel::bounded::<u64>(SLOTS));
         let (txs, rxs): (Vec<_>, Vec<_>) = channels.unzip();
-        let send = |tx: crossbeam_channel::Sender<u64>| {
-            everywhere(move || {
-                (0..count).for_each(|n| tx.send(n).expect(OPEN));
-                0
-            })
-        };
-        let mut jobs: Vec<Job> = txs.into_iter().map(send).collect();
-        jobs.push(everywhere(move || {
+        jobs(count, txs, <Crossbeam as Channel<u64>>::send, move || {
             let mut select = crossbeam_channel::Select::new();
             for rx in &rxs {
                 select.recv(rx);
@@ -224,8 +208,7 @@ fn selected(senders: u64) -> Case {
                 }
             }
             sum
-        }));
-        jobs
+        })
     })
 }
 
@@ -234,14 +217,7 @@ fn scanned(senders: u64) -> Case {
     Case::new("rtrb scanned (busy spin)", move |count| {
         let rings = (0..senders).map(|_| rtrb::RingBuffer::<u64>::new(SLOTS));
         let (txs, mut rxs): (Vec<_>, Vec<_>) = rings.unzip();
-        let send = |mut tx| {
-            everywhere(move || {
-                (0..count).for_each(|n| Rtrb::send(&mut tx, n));
-                0
-            })
-        };
-        let mut jobs: Vec<Job> = txs.into_iter().map(send).collect();
-        jobs.push(everywhere(move || {
+        jobs(count, txs, <Rtrb as Channel<u64>>::send, move || {
             let (mut left, mut sum) = (senders * count, 0_u64);
             while left > 0 {
                 for rx in &mut rxs {
@@ -252,7 +228,6 @@ fn scanned(senders: u64) -> Case {
                 }
             }
             sum
-        }));
-        jobs
+        })
     })
 }

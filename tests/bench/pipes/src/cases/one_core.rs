@@ -42,7 +42,6 @@ fn peers(family: Family, number: usize, place: Place) -> Family {
         .case(of::<Std>(number, place))
         .case(of::<Flume>(number, place))
         .case(of::<Tokio>(number, place))
-        .case(of::<AsyncChannel>(number, place))
 }
 
 /// `number` pairs at once.

@@ -39,12 +39,6 @@ fn of<const LENGTH: u64>(name: &str) -> Family {
             },
         ))
         .case(rayon::<LENGTH>())
-        .case(map::<LENGTH, _, _>(
-            "tokio oneshot (blocking)",
-            tokio::sync::oneshot::channel,
-            |tx, value| tx.send(value).expect("the caller waits"),
-            |rx| rx.blocking_recv().expect("every piece is done"),
-        ))
         .case(channel::<LENGTH, Kanal>())
         .case(channel::<LENGTH, Crossbeam>())
         .case(channel::<LENGTH, StdSync>())

@@ -32,15 +32,12 @@ fn of<P: Payload>() -> Family {
         .case(raw::<P>())
         .case(two(OURS, session::<P>))
         .case(channel::<Rtrb, P>(2))
-        .case(channel::<Ringbuf, P>(2))
         .case(channel::<Kanal, P>(1))
         .case(channel::<Crossbeam, P>(1))
         .case(channel::<StdSync, P>(1))
         .case(channel::<Std, P>(1))
         .case(channel::<Flume, P>(1))
-        .case(channel::<Thingbuf, P>(2))
         .case(channel::<Tokio, P>(1))
-        .case(channel::<AsyncChannel, P>(1))
 }
 
 /// Numbers go there and back; the caller makes and reads the values, so that the sums agree.

@@ -1,6 +1,6 @@
 //! Many sessions and one receiver, through a port set.
 
-use super::{LEFT, OURS, fan_in::everywhere};
+use super::{LEFT, OURS, fan_in::jobs};
 use crate::harness::{Case, Family, Job};
 use crate::payload::triangle;
 use crate::protocols::{ping_pong, stream};
@@ -65,17 +65,11 @@ pub fn set(senders: u64) -> Case {
     Case::new(format!("{OURS} PortSet"), move |count| {
         let sessions = (0..senders).map(|_| stream::init::<u64>());
         let (servers, clients): (Vec<_>, Vec<_>) = sessions.unzip();
-        let send = |client| {
-            everywhere(move || {
-                let mut client: stream::client::Stream<u64> = client;
-                for n in 0..count {
-                    client = client.send(n).expect("the set is there");
-                }
-                0
-            })
+        let send = |client: &mut Option<stream::client::Stream<u64>>, n| {
+            let sent = client.take().expect("it came back").send(n);
+            *client = Some(sent.expect("the set is there"));
         };
-        let mut jobs: Vec<Job> = clients.into_iter().map(send).collect();
-        jobs.push(everywhere(move || {
+        jobs(count, clients.into_iter().map(Some), send, move || {
             let mut set: PortSet<_> = servers.into_iter().map(|server| (server, ())).collect();
             let mut sum = 0_u64;
             while let Some(((), message)) = set.recv() {
@@ -85,7 +79,6 @@ pub fn set(senders: u64) -> Case {
                 }
             }
             sum
-        }));
-        jobs
+        })
     })
 }

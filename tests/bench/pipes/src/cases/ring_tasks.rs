@@ -125,20 +125,10 @@ impl Ring {
             .case(self.channels::<Tokio>())
             .case(self.channels::<Kanal>())
             .case(self.channels::<Flume>())
-            .case(self.channels::<AsyncChannel>())
-            .case(self.channels::<Thingbuf>())
     }
 
     fn case(self, name: &str, tasks: impl Fn(u64) -> Vec<Task> + 'static) -> Case {
-        Case::new(name, move |laps| {
-            let tasks = tasks(laps);
-            let place = if self.workers == 1 {
-                LEFT
-            } else {
-                Place::Anywhere
-            };
-            vec![Job::timed(place, move |clock| self.run(tasks, clock))]
-        })
+        as_tasks(self.workers, name, tasks)
     }
 
     fn ours(self) -> Case {
@@ -166,14 +156,23 @@ impl Ring {
             tasks.collect()
         })
     }
+}
 
-    fn run(self, tasks: Vec<Task>, clock: &mut Clock) -> u64 {
-        run(self.workers, tasks, clock)
-    }
+/// A case of this many workers, from a function that makes the tasks for a number of operations.
+pub fn as_tasks(
+    workers: usize,
+    name: impl Into<String>,
+    tasks: impl Fn(u64) -> Vec<Task> + 'static,
+) -> Case {
+    Case::new(name, move |operations| {
+        let tasks = tasks(operations);
+        let place = if workers == 1 { LEFT } else { Place::Anywhere };
+        vec![Job::timed(place, move |clock| run(workers, tasks, clock))]
+    })
 }
 
 /// Spawns all tasks, and measures the time from when all have been spawned until all are done.
-pub fn run(workers: usize, tasks: Vec<Task>, clock: &mut Clock) -> u64 {
+fn run(workers: usize, tasks: Vec<Task>, clock: &mut Clock) -> u64 {
     let runtime = runtime(workers);
     let sum = runtime.block_on(async {
         let all = Arc::new(Barrier::new(tasks.len()));

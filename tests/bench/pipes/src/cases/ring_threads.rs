@@ -44,7 +44,6 @@ fn of(threads: u64) -> Family {
         .case(channels::<StdSync>(threads))
         .case(channels::<Std>(threads))
         .case(channels::<Flume>(threads))
-        .case(channels::<Thingbuf>(threads))
 }
 
 const OPEN: &str = "no thread ends before the others";

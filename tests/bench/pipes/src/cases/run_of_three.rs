@@ -21,13 +21,11 @@ pub fn families() -> Vec<Family> {
             .case(raw())
             .case(ours())
             .case(channel::<Rtrb>())
-            .case(channel::<Ringbuf>())
             .case(channel::<Kanal>())
             .case(channel::<Crossbeam>())
             .case(channel::<StdSync>())
             .case(channel::<Std>())
-            .case(channel::<Flume>())
-            .case(channel::<Thingbuf>()),
+            .case(channel::<Flume>()),
     ]
 }
 

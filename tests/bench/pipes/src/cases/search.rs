@@ -17,8 +17,6 @@ const EDGES: usize = 16;
 const PIECES: usize = 64;
 const LEAST: usize = 16;
 
-const STAYS: &str = "the workers stay";
-
 /// One operation is one search.
 pub fn families() -> Vec<Family> {
     let sum = |count: u64| count.wrapping_mul(alone(1));
@@ -30,19 +28,7 @@ pub fn families() -> Vec<Family> {
                 vec![Job::new(Place::Anywhere, move || alone(count))]
             }))
             .case(ours())
-            .case(rayon())
-            .case(channels(
-                "std channel and tokio oneshot",
-                std::sync::mpsc::channel,
-                |pipe, piece| assert!(pipe.send(piece).is_ok(), "{STAYS}"),
-                |pipe| pipe.recv().ok(),
-            ))
-            .case(channels(
-                "kanal and tokio oneshot",
-                || kanal::bounded(PIECES),
-                |pipe, piece| assert!(pipe.send(piece).is_ok(), "{STAYS}"),
-                |pipe| pipe.recv().ok(),
-            )),
+            .case(rayon()),
     ]
 }
 
@@ -171,62 +157,24 @@ fn length(level: &[u32]) -> usize {
 }
 
 /// A piece of a level for another thread, and where it puts what it found.
-struct Piece<P> {
+struct Piece {
     level: Arc<Vec<u32>>,
     range: Range<usize>,
     parents: Parents,
-    promise: P,
+    promise: server::Waiting<Vec<u32>>,
 }
 
-impl<P> Piece<P> {
-    fn done(self) -> (P, Vec<u32>) {
-        let found = expand(&self.level[self.range], &self.parents);
-        (self.promise, found)
-    }
-}
-
-/// The next level by two threads, which get the pieces of this one in turn.
-fn shared<P, F>(
-    level: &Arc<Vec<u32>>,
-    parents: &Parents,
-    open: impl Fn() -> (P, F),
-    mut send: impl FnMut(usize, Piece<P>),
-    wait: impl Fn(F) -> Vec<u32>,
-) -> Vec<u32> {
-    let length = length(level);
-    let starts = (0..level.len()).step_by(length);
-    let futures: Vec<F> = starts
-        .enumerate()
-        .map(|(number, start)| {
-            let (promise, future) = open();
-            let piece = Piece {
-                level: Arc::clone(level),
-                range: start..(start + length).min(level.len()),
-                parents: Arc::clone(parents),
-                promise,
-            };
-            send(number % 2, piece);
-            future
-        })
-        .collect();
-    let mut next = Vec::new();
-    for future in futures {
-        next.extend(wait(future));
-    }
-    next
-}
-
-/// The pieces go to the threads through pipes, each with the end of a future that its thread completes.
+/// The next level by two threads, which get the pieces of this one in turn through pipes, each with the end of a future that its thread
+/// completes.
 fn ours() -> Case {
-    type Promise = server::Waiting<Vec<u32>>;
     Case::new(OURS, |count| {
-        let pipes = [(); 2].map(|()| stream::init::<Piece<Promise>>());
+        let pipes = [(); 2].map(|()| stream::init::<Piece>());
         let [(first, to_first), (second, to_second)] = pipes;
-        let worker = |mut server: stream::server::Stream<Piece<Promise>>| {
+        let worker = |mut server: stream::server::Stream<Piece>| {
             Job::new(Place::Anywhere, move || {
                 while let Ok(stream::Stream::Send(piece, next)) = server.recv() {
-                    let (promise, found) = piece.done();
-                    promise.completed(found).expect("the caller waits");
+                    let found = expand(&piece.level[piece.range], &piece.parents);
+                    piece.promise.completed(found).expect("the caller waits");
                     server = next;
                 }
                 0
@@ -234,58 +182,30 @@ fn ours() -> Case {
         };
         let caller = Job::new(Place::Anywhere, move || {
             let mut pipes = [Some(to_first), Some(to_second)];
-            (0..count).fold(0_u64, |sum, _| {
-                sum.wrapping_add(search(|level, parents| {
-                    let send = |number: usize, piece| {
-                        let pipe = pipes[number].take().expect("it came back");
-                        let Ok(next) = pipe.send(piece) else {
-                            panic!("{STAYS}")
-                        };
-                        pipes[number] = Some(next);
+            let mut next_level = |level: &Arc<Vec<u32>>, parents: &Parents| {
+                let length = length(level);
+                let send = |(number, start): (usize, usize)| {
+                    let (promise, future) = init();
+                    let piece = Piece {
+                        level: Arc::clone(level),
+                        range: start..(start + length).min(level.len()),
+                        parents: Arc::clone(parents),
+                        promise,
                     };
-                    shared(level, parents, init, send, |future| {
-                        let Waiting::Completed(found) = future.recv().expect("all are done");
-                        found
-                    })
-                }))
-            })
-        });
-        vec![worker(first), worker(second), caller]
-    })
-}
-
-/// The promise of the other channels.
-type Sender = tokio::sync::oneshot::Sender<Vec<u32>>;
-
-/// The same with two channels of another library, and a oneshot of tokio for each piece.
-fn channels<T: Send + 'static, R: Send + 'static>(
-    name: &str,
-    open: fn() -> (T, R),
-    send: fn(&T, Piece<Sender>),
-    receive: fn(&R) -> Option<Piece<Sender>>,
-) -> Case {
-    Case::new(name, move |count| {
-        let [(to_first, first), (to_second, second)] = [(); 2].map(|()| open());
-        let worker = |pieces: R| {
-            Job::new(Place::Anywhere, move || {
-                while let Some(piece) = receive(&pieces) {
-                    let (promise, found) = piece.done();
-                    promise.send(found).expect("the caller waits");
-                }
-                0
-            })
-        };
-        let caller = Job::new(Place::Anywhere, move || {
-            let pipes = [to_first, to_second];
-            (0..count).fold(0_u64, |sum, _| {
-                sum.wrapping_add(search(|level, parents| {
-                    let open = tokio::sync::oneshot::channel;
-                    let send = |number: usize, piece| send(&pipes[number], piece);
-                    shared(level, parents, open, send, |future| {
-                        future.blocking_recv().expect("all are done")
-                    })
-                }))
-            })
+                    let pipe = &mut pipes[number % 2];
+                    let sent = pipe.take().expect("it came back").send(piece);
+                    *pipe = Some(sent.ok().expect("the workers stay"));
+                    future
+                };
+                let starts = (0..level.len()).step_by(length);
+                let futures: Vec<_> = starts.enumerate().map(send).collect();
+                let found = futures.into_iter().flat_map(|future| {
+                    let Waiting::Completed(found) = future.recv().expect("all are done");
+                    found
+                });
+                found.collect()
+            };
+            (0..count).fold(0_u64, |sum, _| sum.wrapping_add(search(&mut next_level)))
         });
         vec![worker(first), worker(second), caller]
     })

@@ -5,57 +5,31 @@ use crate::harness::{Case, Family};
 use crate::payload::{Block, Payload, Record};
 use crate::peers::blocking::*;
 use crate::peers::lines::Lines;
-use crate::peers::raw::{Ring, SLOTS};
 use crate::protocols::stream::{Stream, init};
 
 /// Numbers, small blocks, and a struct that owns a string.
 pub fn families() -> Vec<Family> {
     vec![
-        of::<u64, 1>(),
-        of::<Block<3>, 3>(),
-        of::<Block<7>, 7>(),
-        of::<Record, 1>(),
+        of::<u64>(),
+        of::<Block<3>>(),
+        of::<Block<7>>(),
+        of::<Record>(),
     ]
 }
 
-/// `WORDS` is the number of words that the raw ring transfers for each value.
-fn of<P: Payload, const WORDS: usize>() -> Family {
+fn of<P: Payload>() -> Family {
     let name = format!("stream, {}", P::NAME);
     Family::new(name, "message", P::sum)
         .case(batches::<P>())
         .case(ours::<P>())
         .case(channel::<Lines, P>())
-        .case(raw::<P, WORDS>())
         .case(channel::<Rtrb, P>())
-        .case(channel::<Ringbuf, P>())
         .case(channel::<Kanal, P>())
         .case(channel::<Crossbeam, P>())
         .case(channel::<StdSync, P>())
         .case(channel::<Std, P>())
         .case(channel::<Flume, P>())
-        .case(channel::<Thingbuf, P>())
         .case(channel::<Tokio, P>())
-        .case(channel::<AsyncChannel, P>())
-}
-
-/// The words of a value of `WORDS` words; of a struct that owns a string only the number, since the string cannot be transferred.
-fn raw<P: Payload, const WORDS: usize>() -> Case {
-    two("raw ring (busy spin)", |count| {
-        let ring = Ring::<WORDS>::new();
-        let other = ring.clone();
-        let sender = move || {
-            ring.send_all(count, |n| [n; WORDS]);
-            0
-        };
-        let receiver = move || {
-            let words = Block::<WORDS>::sum(count);
-            other
-                .recv_all(count)
-                .wrapping_sub(words)
-                .wrapping_add(P::sum(count))
-        };
-        (sender, receiver)
-    })
 }
 
 /// Many values at a time, in vectors that go back and forth: how fast memory can move between cores if no value has to be seen

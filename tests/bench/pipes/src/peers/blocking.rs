@@ -1,11 +1,7 @@
 //! Channels between threads.
 
-use std::fmt::Debug;
-
-/// What every channel can carry.
-pub trait Message: Clone + Debug + Default + Send + Sync + 'static {}
-
-impl<T: Clone + Debug + Default + Send + Sync + 'static> Message for T {}
+/// How many messages the channels of streams and fan-ins hold.
+pub const SLOTS: usize = 1024;
 
 /// A channel whose ends wait as they do in practice: those that can block do so, the others spin and say so in their name.
 pub trait Channel<T>: 'static {
@@ -42,7 +38,7 @@ macro_rules! channels {
         $(#[$doc])*
         pub struct $peer;
 
-        impl<T: Message> Channel<T> for $peer {
+        impl<T: Send + 'static> Channel<T> for $peer {
             const NAME: &'static str = $name;
             type Tx = $tx;
             type Rx = $rx;
@@ -99,24 +95,12 @@ channels! {
         kanal::bounded,
         |tx, value| tx.send(value).expect(GONE),
         |rx| rx.recv().ok();
-    /// `thingbuf::mpsc::blocking::channel`.
-    Thingbuf, "thingbuf",
-        thingbuf::mpsc::blocking::Sender<T>, thingbuf::mpsc::blocking::Receiver<T>,
-        thingbuf::mpsc::blocking::channel,
-        |tx, value| tx.send(value).expect(GONE),
-        |rx| rx.recv();
     /// `tokio::sync::mpsc::channel`, used by threads.
     Tokio, "tokio mpsc (blocking)",
         tokio::sync::mpsc::Sender<T>, tokio::sync::mpsc::Receiver<T>,
         tokio::sync::mpsc::channel,
         |tx, value| tx.blocking_send(value).expect(GONE),
         |rx| rx.blocking_recv();
-    /// `async_channel::bounded`, used by threads.
-    AsyncChannel, "async-channel (blocking)",
-        async_channel::Sender<T>, async_channel::Receiver<T>,
-        async_channel::bounded,
-        |tx, value| tx.send_blocking(value).expect(GONE),
-        |rx| rx.recv_blocking().ok();
     /// `rtrb::RingBuffer`, which has no way to wait.
     Rtrb, "rtrb (busy spin)",
         rtrb::Producer<T>, rtrb::Consumer<T>,
@@ -130,23 +114,6 @@ channels! {
         },
         |rx| loop {
             if let Ok(value) = rx.pop() {
-                return Some(value);
-            }
-            std::hint::spin_loop();
-        };
-    /// `ringbuf::HeapRb`, which has no way to wait.
-    Ringbuf, "ringbuf (busy spin)",
-        ringbuf::HeapProd<T>, ringbuf::HeapCons<T>,
-        |capacity| ringbuf::traits::Split::split(ringbuf::HeapRb::new(capacity)),
-        |tx, value| {
-            let mut value = value;
-            while let Err(back) = ringbuf::traits::Producer::try_push(tx, value) {
-                value = back;
-                std::hint::spin_loop();
-            }
-        },
-        |rx| loop {
-            if let Some(value) = ringbuf::traits::Consumer::try_pop(rx) {
                 return Some(value);
             }
             std::hint::spin_loop();

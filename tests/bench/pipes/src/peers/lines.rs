@@ -4,7 +4,7 @@
 //! brings several of them. The receiver returns lines a quarter of the ring at a time. A side that waits spins, then sleeps.
 #![allow(unsafe_code)]
 
-use super::blocking::{Channel, Message};
+use super::blocking::Channel;
 use std::cell::UnsafeCell;
 use std::hint::spin_loop;
 use std::marker::PhantomData;
@@ -238,7 +238,7 @@ impl<T> Receiver<T> {
 /// The ring as a channel. What is in it when both sides are dropped is leaked.
 pub struct Lines;
 
-impl<T: Message> Channel<T> for Lines {
+impl<T: Send + 'static> Channel<T> for Lines {
     const NAME: &'static str = "bare ring of lines";
     type Tx = Sender<T>;
     type Rx = Receiver<T>;

@@ -1,6 +1,5 @@
 //! Channels between tasks.
 
-use super::blocking::Message;
 use std::future::Future;
 
 /// A channel whose ends are awaited.
@@ -36,7 +35,7 @@ macro_rules! channels {
         $(#[$doc])*
         pub struct $peer;
 
-        impl<T: Message> Channel<T> for $peer {
+        impl<T: Send + 'static> Channel<T> for $peer {
             const NAME: &'static str = $name;
             type Tx = $tx;
             type Rx = $rx;
@@ -62,16 +61,12 @@ channels! {
     Tokio, "tokio mpsc", tokio::sync::mpsc::Sender<T>, tokio::sync::mpsc::Receiver<T>, tokio::sync::mpsc::channel;
     /// `kanal::bounded_async`.
     Kanal, "kanal", kanal::AsyncSender<T>, kanal::AsyncReceiver<T>, kanal::bounded_async;
-    /// `async_channel::bounded`.
-    AsyncChannel, "async-channel", async_channel::Sender<T>, async_channel::Receiver<T>, async_channel::bounded;
-    /// `thingbuf::mpsc`.
-    Thingbuf, "thingbuf", thingbuf::mpsc::Sender<T>, thingbuf::mpsc::Receiver<T>, thingbuf::mpsc::channel;
 }
 
 /// `flume::bounded`.
 pub struct Flume;
 
-impl<T: Message> Channel<T> for Flume {
+impl<T: Send + 'static> Channel<T> for Flume {
     const NAME: &'static str = "flume";
     type Tx = flume::Sender<T>;
     type Rx = flume::Receiver<T>;

@@ -1,24 +1,21 @@
 package duologue.net
 
-import duologue.{Endpoint, SessionClosed, Why, abandon}
+import duologue.{Endpoint, Why, abandon}
 import java.io.{IOException, InputStream, OutputStream, PipedInputStream, PipedOutputStream}
-import java.net.{StandardProtocolFamily, UnixDomainSocketAddress}
-import java.nio.channels.{ServerSocketChannel, SocketChannel}
+import java.nio.channels.SocketChannel
 import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.{CountDownLatch, LinkedBlockingQueue, TimeUnit}
 import protocols.{bank, numbers, payloads}
-import scala.annotation.tailrec
 import scala.concurrent.duration.{DurationInt, DurationLong}
 
 /** Sessions over connections that the program provides. */
-final class ByteStreamSuite extends NetSuite {
+final class ByteStreamSuite extends BankSuite {
 
   /** Two sockets that are connected. */
   private def sockets(): (SocketChannel, SocketChannel) = {
-    val address = UnixDomainSocketAddress.of(freshAddress().stripPrefix("unix:"))
-    val listener = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
-    listener.bind(address): Unit
-    val near = SocketChannel.open(address)
+    val address = freshAddress()
+    val listener = listening(address)
+    val near = raw(address)
     val far = listener.accept()
     listener.close()
     (near, far)
@@ -62,29 +59,6 @@ final class ByteStreamSuite extends NetSuite {
     }
   )
 
-  private def teller(login: bank.server.Login): Unit = {
-    val bank.Login.Login(_, password, next) = login.recv()
-    if (password == "1234") counter(next.ok()) else teller(next.invalid())
-  }
-
-  @tailrec
-  private def counter(connected: bank.server.Connected): Unit = connected.recv() match {
-    case bank.Connected.Deposit(_, next)         => counter(next)
-    case bank.Connected.Withdrawal(amount, next) => counter(next.money(amount))
-    case bank.Connected.Quit                     => ()
-  }
-
-  private def customer(login: bank.client.Login): Unit = login.login("holk", "1234").recv() match {
-    case bank.LoginResponse.Ok(connected) =>
-      connected.deposit(1.0).withdrawal(2.0).recv() match {
-        case bank.WithdrawalResponse.Money(amount, next) =>
-          assertEquals(amount, 2.0)
-          next.quit()
-        case other => fail(other.toString)
-      }
-    case other => fail(other.toString)
-  }
-
   private def numbersOver(client: ByteStream, server: ByteStream): (numbers.client.Stream, numbers.server.Stream) = {
     val accepting = spawn(acceptOver(numbers.server, server))
     val first = connectOver(numbers.client, client)
@@ -94,12 +68,12 @@ final class ByteStreamSuite extends NetSuite {
   test("either side of a protocol connects, over sockets and over streams") {
     for (kind <- kinds) {
       val (one, other) = kind()
-      val serving = spawn(teller(acceptOver(bank.server, other)))
+      val serving = spawn(serveBank(acceptOver(bank.server, other)))
       customer(connectOver(bank.client, one))
       await(serving)
       val (near, far) = kind()
       val playing = spawn(customer(acceptOver(bank.client, far)))
-      teller(connectOver(bank.server, near))
+      serveBank(connectOver(bank.server, near))
       await(playing)
     }
   }
@@ -115,7 +89,7 @@ final class ByteStreamSuite extends NetSuite {
       rest
     }
     await(sending)
-    assertEquals(intercept[SessionClosed](last.recv()).why, Why.Left: Why)
+    assertEquals(why(last.recv()), Why.Left: Why)
     eventually(pipes.closed.forall(_.get))
   }
 
@@ -149,13 +123,13 @@ final class ByteStreamSuite extends NetSuite {
       if (fails) {
         // The answer cannot be written. That is found when it is tried, and then nothing more can be received.
         val again = next.invalid()
-        val closed = spawn(intercept[SessionClosed](again.recv()))
+        val waiting = spawn(why(again.recv()))
         pipe.close()
-        assertEquals(await(closed).why, Why.Lost: Why)
+        assertEquals(await(waiting), Why.Lost: Why)
       } else {
         pipe.close()
         val again = next.invalid()
-        assertEquals(intercept[SessionClosed](again.recv()).why, Why.Lost: Why)
+        assertEquals(why(again.recv()), Why.Lost: Why)
       }
     }
   }
@@ -167,10 +141,7 @@ final class ByteStreamSuite extends NetSuite {
     val out = new OutputStream {
       override def write(byte: Int): Unit = if (isBroken.get) throw new IOException("nobody reads this")
     }
-    val hello = Hello(
-      Fingerprint.of(numbers.client.$protocol.fingerprint), receivesFirst = false, 1024L, 0, "numbers", Vector(), None, None
-    )
-    pipe.write(hello.encode)
+    pipe.write(helloOf(numbers.client))
     // With a heartbeat this side writes while it only receives.
     val server = acceptOver(numbers.server, ByteStream(in, out), ConnectOptions(heartbeat = Hour))
     isBroken.set(true)
@@ -180,7 +151,7 @@ final class ByteStreamSuite extends NetSuite {
     val numbers.Stream.Send(value, rest) = server.recv()
     assertEquals(value, 7L)
     pipe.close()
-    assertEquals(intercept[SessionClosed](rest.recv()).why, Why.Lost: Why)
+    assertEquals(why(rest.recv()), Why.Lost: Why)
   }
 
   test("streams are closed when the session is over, although its last bytes cannot be written") {
@@ -196,10 +167,7 @@ final class ByteStreamSuite extends NetSuite {
       override def write(byte: Int): Unit = isFree.await()
       override def close(): Unit = isFree.countDown()
     }
-    val hello = Hello(
-      Fingerprint.of(numbers.client.$protocol.fingerprint), receivesFirst = false, 1024L, 0, "numbers", Vector(), None, None
-    )
-    pipe.write(hello.encode)
+    pipe.write(helloOf(numbers.client))
     abandon(acceptOver(numbers.server, ByteStream(in, out)))
     eventually(isClosed.get && isFree.getCount == 0L)
   }

@@ -1,6 +1,6 @@
 package duologue.net
 
-import duologue.{Bytes, PortSet, SessionClosed, Why, abandon, trySend}
+import duologue.{Bytes, PortSet, Why, abandon, trySend}
 import java.nio.channels.ClosedChannelException
 import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
@@ -9,23 +9,13 @@ import scala.annotation.tailrec
 import scala.concurrent.duration.{Duration, DurationInt, DurationLong}
 
 /** Listeners that drain: what ends, what is waited for, and sessions that begin at the same moment. */
-final class DrainSuite extends NetSuite {
+final class DrainSuite extends BankSuite {
 
-  private def closed(session: => Any): SessionClosed = intercept[SessionClosed](session)
-
-  private def accepted(listener: Listener): (bank.server.Login, bank.client.Login) = {
-    val server = spawn(listener.accept(bank.server))
-    val client = connect(bank.client, listener.address)
-    (await(server), client)
-  }
+  private def begun(listener: Listener): (bank.server.Login, bank.client.Login) = meet(bank.server, bank.client, listener)
 
   private def logIn(session: (bank.server.Login, bank.client.Login)): (bank.server.Connected, bank.client.Connected) = {
     val waiting = session._2.login("holk", "1234")
-    val server = session._1.recv().next.ok()
-    waiting.recv() match {
-      case bank.LoginResponse.Ok(client) => (server, client)
-      case other                         => fail(other.toString)
-    }
+    (teller(session._1), accepted(waiting))
   }
 
   /** Without `assert`, which has a lock of the suite while it evaluates its condition. */
@@ -34,15 +24,15 @@ final class DrainSuite extends NetSuite {
 
   test("a drain ends sessions that were accepted") {
     val listener = Listener(freshAddress())
-    val (receives, client) = accepted(listener)
-    val idle = logIn(accepted(listener))
-    val (sends, withdraws) = logIn(accepted(listener))
+    val (receives, client) = begun(listener)
+    val idle = logIn(begun(listener))
+    val (sends, withdraws) = logIn(begun(listener))
     val waiting = withdraws.withdrawal(1.0)
     val answer = sends.recv() match {
       case bank.Connected.Withdrawal(_, answer) => answer
       case other                                => fail(other.toString)
     }
-    val receiving = spawn(closed(receives.recv()).why)
+    val receiving = spawn(why(receives.recv()))
     val set = PortSet[bank.Connected, String]()
     set.add(idle._1, "idle")
     val inSet = spawn(set.recv())
@@ -54,10 +44,10 @@ final class DrainSuite extends NetSuite {
       case PortSet.Closed(name, found) => assertEquals((name, found.why), ("idle", Why.Lost: Why))
       case other                       => fail(other.toString)
     }
-    assertEquals(closed(answer.money(1.0)).why, Why.Lost)
-    assertEquals(closed(waiting.recv()).why, Why.Left)
-    assertEquals(closed(idle._2.withdrawal(1.0).recv()).why, Why.Left)
-    assertEquals(closed(client.login("holk", "1234").recv()).why, Why.Left)
+    assertEquals(why(answer.money(1.0)), Why.Lost)
+    assertEquals(why(waiting.recv()), Why.Left)
+    assertEquals(why(idle._2.withdrawal(1.0).recv()), Why.Left)
+    assertEquals(why(client.login("holk", "1234").recv()), Why.Left)
     eventually(listener.size == 0)
     assert(listener.drain(Patience.seconds), "none is left")
     intercept[ClosedChannelException](listener.accept(bank.server)): Unit
@@ -65,29 +55,27 @@ final class DrainSuite extends NetSuite {
 
   test("a drain ends sessions that nobody has accepted yet") {
     val listener = Listener(freshAddress())
-    val first = accepted(listener)
+    val first = begun(listener)
     val waiting = connect(bank.client, listener.address)
     eventually(listener.size == 2)
     assert(!listener.drain(Duration.Zero))
-    assertEquals(closed(waiting.login("holk", "1234").recv()).why, Why.Left)
+    assertEquals(why(waiting.login("holk", "1234").recv()), Why.Left)
     // An ended session is not accepted.
     intercept[ClosedChannelException](listener.accept(bank.server)): Unit
-    assertEquals(closed(first._1.recv()).why, Why.Lost)
+    assertEquals(why(first._1.recv()), Why.Lost)
     eventually(listener.size == 0)
   }
 
   test("a drain ends a session that cannot be written") {
     val listener = Listener(freshAddress())
-    val server = spawn(listener.accept(telemetry.client))
-    val reader = connect(telemetry.server, listener.address)
-    val sender = await(server)
+    val (sender, reader) = meet(telemetry.client, telemetry.server, listener)
     val data = Bytes.copyOf(new Array[Byte](1 << 16))
     @tailrec def fill(sender: telemetry.client.Report): telemetry.client.Report = trySend(sender)(_.raw(true, "", data)) match {
       case Some(next) => fill(next)
       case None       => sender
     }
     val full = fill(sender)
-    val sending = spawn(closed(full.raw(true, "", data)).why)
+    val sending = spawn(why(full.raw(true, "", data)))
     sending.waits()
     assert(!listener.drain(Duration.Zero))
     assertEquals(await(sending), Why.Lost)
@@ -160,8 +148,8 @@ final class DrainSuite extends NetSuite {
     gate.haveBegun.countDown()
     val hadEnded = await(draining)
     assert(!hadEnded)
-    for (server <- served +: servers) assertEquals(await(spawn(closed(server.recv()).why)), Why.Lost)
-    for (client <- first +: clients.map(await(_))) assertEquals(closed(client.login("a", "b").recv()).why, Why.Left)
+    for (server <- served +: servers) assertEquals(await(spawn(why(server.recv()))), Why.Lost)
+    for (client <- first +: clients.map(await(_))) assertEquals(why(client.login("a", "b").recv()), Why.Left)
     eventually(listener.size == 0)
   }
 
@@ -192,8 +180,8 @@ final class DrainSuite extends NetSuite {
       listener.drain((round % 3).millis): Unit
       await(accepting)
       connecting.foreach(await(_))
-      served.forEach(server => assertEquals(await(spawn(closed(server.recv()).why)), Why.Lost))
-      begun.forEach(client => assertEquals(await(spawn(closed(client.login("a", "b").recv()).why)), Why.Left))
+      served.forEach(server => assertEquals(await(spawn(why(server.recv()))), Why.Lost))
+      begun.forEach(client => assertEquals(await(spawn(why(client.login("a", "b").recv()))), Why.Left))
       eventually(listener.size == 0)
     }
     finally Thread.setDefaultUncaughtExceptionHandler(before)

@@ -1,6 +1,6 @@
 package duologue.net
 
-import duologue.{SessionClosed, Why, abandon}
+import duologue.{Why, abandon}
 import java.util.concurrent.{CountDownLatch, LinkedBlockingQueue, TimeUnit}
 import protocols.bank
 import scala.concurrent.duration.DurationLong
@@ -45,7 +45,7 @@ final class HealthSuite extends NetSuite {
     val idle = Health.watch(listener.address, "bank")
     assert(listener.drain(Patience.seconds))
     await(watching)
-    assertEquals(intercept[SessionClosed](idle.next()).why, Why.Left)
+    assertEquals(why(idle.next()), Why.Left)
     assertEquals(next(seen), Health.NotServing)
     assert(seen.isEmpty)
   }
@@ -69,7 +69,7 @@ final class HealthSuite extends NetSuite {
     val listener = Listener(freshAddress()).health(health).start()
     val watch = Health.watch(listener.address)
     assertEquals(watch.next(), Health.Serving)
-    val waiting = spawn(intercept[SessionClosed](watch.next()).why)
+    val waiting = spawn(why(watch.next()))
     waiting.waits()
     watch.close()
     assertEquals(await(waiting), Why.Left)

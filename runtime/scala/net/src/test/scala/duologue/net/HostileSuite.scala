@@ -1,8 +1,8 @@
 package duologue.net
 
 import duologue.{Bytes, SessionClosed, Why}
-import java.net.{InetAddress, InetSocketAddress, ServerSocket, Socket, StandardProtocolFamily, StandardSocketOptions, UnixDomainSocketAddress}
-import java.nio.channels.{ServerSocketChannel, SocketChannel}
+import java.net.{InetAddress, InetSocketAddress, ServerSocket, Socket, StandardSocketOptions}
+import java.nio.channels.SocketChannel
 import java.util.concurrent.atomic.AtomicLong
 import protocols.{bank, telemetry}
 import scala.annotation.tailrec
@@ -11,7 +11,7 @@ import scala.concurrent.duration.DurationInt
 /** Peers that take more than their share: connections that send nothing, too many from one peer, sessions in which nothing happens, a
   * reader that sleeps; and connections that are reset.
   */
-final class HostileSuite extends NetSuite {
+final class HostileSuite extends BankSuite {
   private val Silent = 300
   private val Waiting = 100
   private val Visits = 20
@@ -61,15 +61,6 @@ final class HostileSuite extends NetSuite {
     raws.foreach(_.close())
   }
 
-  test("connections that send nothing are closed when the time for a handshake is over") {
-    val listener = serving(freshAddress(), Limits(hello = 100.millis))
-    val raws = Vector.fill(Waiting)(raw(listener.address))
-    for (one <- raws) assertEquals(receive(one, 1).length, 0)
-    raws.foreach(_.close())
-    visit(connect(telemetry.client, listener.address))
-    listener.close()
-  }
-
   test("a hello of which a byte comes now and then is closed when the time for a handshake is over") {
     // Long enough for the hello of an honest client on a busy machine.
     val listener = serving(freshAddress(), Limits(hello = 3.seconds))
@@ -93,13 +84,11 @@ final class HostileSuite extends NetSuite {
 
   test("an answer of which a byte comes now and then is waited for as long as connecting may take") {
     val address = freshAddress()
-    val listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
-    listening.bind(UnixDomainSocketAddress.of(address.stripPrefix("unix:"))): Unit
+    val server = listening(address)
     val dripped = spawn {
-      val socket = listening.accept()
-      val session = Answer.Session(Fingerprint.of(telemetry.client.$protocol.fingerprint), 1L << 20, 0)
+      val socket = server.accept()
       // All but the last byte.
-      for (byte <- Answer(Verdict.Equal, Some(session), 0L).encode.init) {
+      for (byte <- answerOf(telemetry.server).init) {
         send(socket, Array(byte))
         Thread.sleep(20L)
       }
@@ -111,7 +100,7 @@ final class HostileSuite extends NetSuite {
     assert(failed.getMessage.contains("did not answer in time"), failed.getMessage)
     try await(dripped)
     catch { case _: java.util.concurrent.ExecutionException => () }
-    listening.close()
+    server.close()
   }
 
   private def verdict(listener: Listener): Option[Int] =
@@ -169,14 +158,10 @@ final class HostileSuite extends NetSuite {
     }
   }
 
-  private def why(session: => Any): Why = intercept[SessionClosed](session).why
-
   test("a session in which the peer sends nothing ends as late") {
     for (receives <- List(true, false)) {
       val listener = Listener(freshAddress(), Limits(idle = 1.hour))
-      val accepting = spawn(listener.accept(telemetry.server))
-      val client = connect(telemetry.client, listener.address)
-      val server = await(accepting)
+      val (server, client) = meet(telemetry.server, telemetry.client, listener)
       val receiving = if (receives) Some(spawn(why(server.recv()))) else None
       receiving.foreach(_.waits())
       turn(hours = 2)
@@ -185,9 +170,7 @@ final class HostileSuite extends NetSuite {
       listener.close()
     }
     val listener = Listener(freshAddress())
-    val accepting = spawn(listener.accept(telemetry.server))
-    val client = connect(telemetry.client, listener.address, ConnectOptions(idle = 1.hour))
-    val server = await(accepting)
+    val (server, client) = meet(telemetry.server, telemetry.client, listener, ConnectOptions(idle = 1.hour))
     // It is the client's turn, for as long as it wants.
     turn(hours = 2)
     val receiving = client.flush()
@@ -218,26 +201,21 @@ final class HostileSuite extends NetSuite {
     }
     // The sender waits for space.
     val listener = Listener(freshAddress())
-    val reporting = spawn(connect(telemetry.client, listener.address, options))
-    val server = listener.accept(telemetry.server)
-    val client = await(reporting)
+    val (server, client) = meet(telemetry.server, telemetry.client, listener, options)
     check(spawn(why(sendAll(client, Bytes.copyOf(new Array[Byte](size))))))(answer(server))
     // It waits for an answer.
-    val connecting = spawn(connect(bank.client, listener.address, options))
-    val clerk = listener.accept(bank.server)
-    val customer = await(connecting)
-    check(spawn(why(customer.login("a" * size, "").recv()))) {
+    val another = Listener(freshAddress())
+    val (clerk, visitor) = meet(bank.server, bank.client, another, options)
+    check(spawn(why(visitor.login("a" * size, "").recv()))) {
       val bank.Login.Login(_, _, next) = clerk.recv()
       next.ok().recv()
     }
-    listener.close()
+    List(listener, another).foreach(_.close())
   }
 
   test("a reader that sleeps leaves the memory of both sides bounded") {
-    val listener = Listener(freshAddress())
-    val accepting = spawn(listener.accept(telemetry.server))
-    var client = connect(telemetry.client, listener.address)
-    val server = await(accepting)
+    val (server, first) = pair(telemetry.server, telemetry.client)
+    var client = first
     System.gc()
     val before = heap()
     val read = spawn(answer(server))
@@ -253,7 +231,6 @@ final class HostileSuite extends NetSuite {
     visit(client)
     assertEquals(await(read), Sent)
     assert(most.get < (32L << 20), most.toString)
-    listener.close()
   }
 
   /** Passes on the bytes of one connection, up to a limit of one direction, after which both connections are reset. Returns how many
@@ -318,13 +295,6 @@ final class HostileSuite extends NetSuite {
     } catch { case closed: SessionClosed => (answers, Some(closed.why)) }
   }
 
-  @tailrec
-  private def teller(connected: bank.server.Connected): Unit = connected.recv() match {
-    case bank.Connected.Deposit(_, next)         => teller(next)
-    case bank.Connected.Withdrawal(amount, next) => teller(next.money(amount))
-    case bank.Connected.Quit                     => ()
-  }
-
   /** The bytes of the hello, and of its answer. */
   private val (hello, reply) = (44, 38)
 
@@ -334,8 +304,7 @@ final class HostileSuite extends NetSuite {
       .serve(bank.server) { login =>
         val outcome =
           try {
-            val bank.Login.Login(_, _, next) = login.recv()
-            teller(next.ok())
+            serveBank(login)
             None
           } catch { case closed: SessionClosed => Some(closed.why) }
         ended.add(outcome): Unit

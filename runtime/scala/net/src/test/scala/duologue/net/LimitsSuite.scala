@@ -1,6 +1,6 @@
 package duologue.net
 
-import duologue.{Bytes, PayloadRefused, SessionClosed, Why}
+import duologue.{Bytes, PayloadRefused, Why}
 import narrow.{journal => bounded}
 import narrow.{narrowTypes => short}
 import wide.{journal => free}
@@ -15,25 +15,9 @@ final class LimitsSuite extends NetSuite {
 
   private def pages(count: Int, each: Int): Vector[Vector[Int]] = Vector.fill(count)(Vector.fill(each)(1))
 
-  private def narrowServer(): (bounded.server.Open, free.client.Open) = {
-    val listener = Listener(freshAddress())
-    val server = spawn(listener.accept(bounded.server))
-    val client = connect(free.client, listener.address)
-    val both = (await(server), client)
-    listener.close()
-    both
-  }
+  private def narrowServer(): (bounded.server.Open, free.client.Open) = pair(bounded.server, free.client)
 
-  private def narrowClient(): (free.server.Open, bounded.client.Open) = {
-    val listener = Listener(freshAddress())
-    val server = spawn(listener.accept(free.server))
-    val client = connect(bounded.client, listener.address)
-    val both = (await(server), client)
-    listener.close()
-    both
-  }
-
-  private def why(session: => Any): Why = intercept[SessionClosed](session).why
+  private def narrowClient(): (free.server.Open, bounded.client.Open) = pair(free.server, bounded.client)
 
   test("values at their limits travel") {
     val (server, client) = narrowServer()
@@ -82,11 +66,9 @@ final class LimitsSuite extends NetSuite {
     val listener = Listener(freshAddress())
     val server = spawn(listener.accept(bounded.server))
     val socket = raw(listener.address)
-    val fingerprint = Fingerprint.of(bounded.client.$protocol.fingerprint)
-    send(socket, Hello(fingerprint, receivesFirst = false, 1L << 20, 0, "journal", Vector(), None, None).encode)
+    send(socket, helloOf(bounded.client, largest = 1L << 20))
     val open = await(server)
-    val head = receive(socket, Handshake.Head)
-    receive(socket, Handshake.answerHead(head)): Unit
+    receiveAnswer(socket)
     // The tag of `attach` and a size. None of its bytes follow.
     send(socket, Array[Byte](2, 5))
     assertEquals(why(open.recv()), Why.Broken)

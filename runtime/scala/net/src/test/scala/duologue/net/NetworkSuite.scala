@@ -10,46 +10,10 @@ import scala.concurrent.duration.{DurationInt, DurationLong}
 import versions.{first, second, talkative}
 
 /** Sessions over sockets, from a connection to its end. */
-final class NetworkSuite extends NetSuite {
-
-  @tailrec
-  private def teller(login: bank.server.Login): bank.server.Connected = {
-    val bank.Login.Login(_, password, next) = login.recv()
-    if (password == "1234") next.ok() else teller(next.invalid())
-  }
-
-  @tailrec
-  private def counter(connected: bank.server.Connected): Unit = connected.recv() match {
-    case bank.Connected.Deposit(_, next)         => counter(next)
-    case bank.Connected.Withdrawal(amount, next) => counter(next.money(amount))
-    case bank.Connected.Quit                     => ()
-  }
+final class NetworkSuite extends BankSuite {
 
   private def serving(address: String, limits: Limits = Limits()): Listener =
-    Listener(address, limits).serve(bank.server)(login => counter(teller(login))).start()
-
-  private def logIn(login: bank.client.Login): bank.client.Connected = login.login("holk", "1234").recv() match {
-    case bank.LoginResponse.Ok(next) => next
-    case other                       => fail(other.toString)
-  }
-
-  private def withdraw(connected: bank.client.Connected, amount: Double): bank.client.Connected =
-    connected.withdrawal(amount).recv() match {
-      case bank.WithdrawalResponse.Money(paid, next) =>
-        assertEquals(paid, amount)
-        next
-      case other => fail(other.toString)
-    }
-
-  /** Both ends of a new session. */
-  private def pair(): (bank.server.Login, bank.client.Login, Listener) = {
-    val listener = Listener(freshAddress())
-    val server = spawn(listener.accept(bank.server))
-    val client = connect(bank.client, listener.address)
-    (await(server), client, listener)
-  }
-
-  private def closed(session: => Any): SessionClosed = intercept[SessionClosed](session)
+    Listener(address, limits).serve(bank.server)(serveBank(_)).start()
 
   test("a session over a Unix socket, and over TCP with IPv4 and IPv6") {
     for (address <- List(freshAddress(), "tcp://127.0.0.1:0", "tcp://[::1]:0")) {
@@ -66,7 +30,7 @@ final class NetworkSuite extends NetSuite {
   test("several protocols on one listener, and either side may connect") {
     val received = new java.util.concurrent.LinkedBlockingQueue[Long]
     val listener = Listener(freshAddress())
-      .serve(bank.server)(login => counter(teller(login)))
+      .serve(bank.server)(serveBank(_))
       .serve(numbers.server) { stream =>
         @tailrec def all(stream: numbers.server.Stream): Unit = {
           val numbers.Stream.Send(number, next) = stream.recv()
@@ -84,16 +48,15 @@ final class NetworkSuite extends NetSuite {
     listener.close()
 
     val turned = Listener(freshAddress()).serve(bank.client)(login => withdraw(logIn(login), 5.0).quit()).start()
-    counter(teller(connect(bank.server, turned.address)))
+    serveBank(connect(bank.server, turned.address))
     turned.close()
   }
 
   test("a dialogue that takes too long closes its session, and the peer learns of it") {
-    val (server, client, listener) = pair()
+    val (server, client) = pair(bank.server, bank.client)
     val outcome = within(client, 20.millis)(_.login("holk", "1234").recv())
     assertEquals(outcome.map(_.toString), None)
-    assert(closed(counter(teller(server))).isByPeer)
-    listener.close()
+    assert(closed(serveBank(server)).isByPeer)
 
     val other = serving(freshAddress())
     val connected = within(connect(bank.client, other.address), 1.hour)(logIn(_))
@@ -103,19 +66,17 @@ final class NetworkSuite extends NetSuite {
   }
 
   test("a session is closed after a time unless its limit is closed before") {
-    val (server, client, listener) = pair()
+    val (server, client) = pair(bank.server, bank.client)
     val limit = abandonAfter(client, 1.milli)
-    assertEquals(closed(server.recv()).why, Why.Left: Why)
+    assertEquals(why(server.recv()), Why.Left: Why)
     limit.close()
-    listener.close()
 
-    val (waiting, sending, listening) = pair()
+    val (waiting, sending) = pair(bank.server, bank.client)
     abandonAfter(sending, 1.hour).close()
     abandonAfter(waiting, 1.hour).close()
     val talking = spawn(logIn(sending).quit())
-    counter(teller(waiting))
+    serveBank(waiting)
     await(talking)
-    listening.close()
   }
 
   test("what is refused says why and what to do") {
@@ -173,8 +134,7 @@ final class NetworkSuite extends NetSuite {
   test("a listener that nobody closed is replaced; one that listens and other files are not") {
     val address = freshAddress()
     val path = Path.of(address.stripPrefix("unix:"))
-    val stale = java.nio.channels.ServerSocketChannel.open(java.net.StandardProtocolFamily.UNIX)
-    stale.bind(java.net.UnixDomainSocketAddress.of(path)): Unit
+    val stale = listening(address)
     intercept[java.io.IOException](Listener(address)): Unit
     stale.close()
     assert(Files.exists(path))
@@ -191,7 +151,8 @@ final class NetworkSuite extends NetSuite {
   test("a peer that stalls in its hello delays no other peer, and is closed") {
     val listener = serving(freshAddress(), Limits(hello = 300.millis))
     val stalled = (1 to 20).map(_ => raw(listener.address))
-    stalled.foreach(send(_, Handshake.Magic))
+    // The others send nothing at all.
+    stalled.drop(10).foreach(send(_, Handshake.Magic))
     logIn(connect(bank.client, listener.address)).quit()
     stalled.foreach(socket => assertEquals(receive(socket, 1).length, 0))
     listener.close()
@@ -199,76 +160,60 @@ final class NetworkSuite extends NetSuite {
 
   test("a listener that does not answer is given up") {
     val address = freshAddress()
-    val silent = java.nio.channels.ServerSocketChannel.open(java.net.StandardProtocolFamily.UNIX)
-    silent.bind(java.net.UnixDomainSocketAddress.of(address.stripPrefix("unix:"))): Unit
+    val silent = listening(address)
     val failed = intercept[ConnectFailed](connect(bank.client, address, ConnectOptions(timeout = 50.millis)))
     assert(failed.getMessage.contains("did not answer in time"), failed.getMessage)
     silent.close()
   }
 
   test("a peer learns at once that a side left, after everything it sent") {
-    val (server, client, listener) = pair()
-    val next = client.login("holk", "1234")
-    val waiting = spawn(server.recv().next.ok().recv() match {
-      case bank.Connected.Deposit(money, next) => (money, closed(next.recv()).why)
+    val (server, client) = pair(bank.server, bank.client)
+    val waiting = spawn(teller(server).recv() match {
+      case bank.Connected.Deposit(money, next) => (money, why(next.recv()))
       case other                               => fail(other.toString)
     })
-    next.recv() match {
-      case bank.LoginResponse.Ok(next) => abandon(next.deposit(1.0))
-      case other                       => fail(other.toString)
-    }
+    abandon(logIn(client).deposit(1.0))
     assertEquals(await(waiting), (1.0, Why.Left: Why))
-    listener.close()
 
-    val (second, first, another) = pair()
+    val (second, first) = pair(bank.server, bank.client)
     val told = spawn(closed(second.recv()))
     abandon(first)
     assertEquals(await(told).why, Why.Left: Why)
     assert(await(told).isByPeer)
-    another.close()
   }
 
   test("a sender finds out that the receiver has left") {
-    val listener = Listener(freshAddress())
-    val server = spawn(listener.accept(numbers.server))
-    var client = connect(numbers.client, listener.address)
-    abandon(await(server))
-    val told = closed { while (true) client = client.send(1L) }
-    assertEquals(told.why, Why.Left: Why)
-    listener.close()
+    val (server, first) = pair(numbers.server, numbers.client)
+    abandon(server)
+    var client = first
+    assertEquals(why { while (true) client = client.send(1L) }, Why.Left: Why)
   }
 
   test("bytes that are not a frame end the session, on both sides") {
     val listener = Listener(freshAddress())
-    val hello = Hello(Fingerprint.of(bank.client.$protocol.fingerprint), receivesFirst = false, 1024L, 0, "bank", Vector(), None, None)
     for (bad <- List("0a", "010a04686f6c6b0577726f6e6700", "0002", "0009", "01ffffffffff", "018000", "0101", "8101", "01818040", "0004")) {
       val socket = raw(listener.address)
-      send(socket, hello.encode ++ unhex(bad))
-      val told = closed(listener.accept(bank.server).recv())
-      assertEquals(told.why, Why.Broken: Why, bad)
+      send(socket, helloOf(bank.client) ++ unhex(bad))
+      assertEquals(why(listener.accept(bank.server).recv()), Why.Broken: Why, bad)
       assertEquals(hex(receive(socket, 1024).takeRight(3)), "000301", bad)
     }
     val socket = raw(listener.address)
-    send(socket, hello.encode ++ unhex("000301"))
-    assertEquals(closed(listener.accept(bank.server).recv()).why, Why.Broken: Why)
+    send(socket, helloOf(bank.client) ++ unhex("000301"))
+    assertEquals(why(listener.accept(bank.server).recv()), Why.Broken: Why)
     listener.close()
   }
 
   test("a message that is too large for the peer is an error of the sender, and the session goes on") {
-    val listener = Listener(freshAddress(), Limits(largest = 1024L))
-    val server = spawn(teller(listener.accept(bank.server)))
-    val client = connect(bank.client, listener.address)
+    val (server, client) = pair(bank.server, bank.client, Limits(largest = 1024L))
     val refused = intercept[PayloadRefused](client.login("x" * 2000, "1234"))
     assert(refused.getMessage.contains("at most 1024"), refused.getMessage)
+    val serving = spawn(serveBank(server))
     logIn(client).quit()
-    counter(await(server))
-    listener.close()
+    await(serving)
   }
 
   test("large messages pass in both directions") {
-    val listener = Listener(freshAddress())
-    val server = spawn(listener.accept(payloads.server))
-    val client = connect(payloads.client, listener.address)
+    val (server, client) = pair(payloads.server, payloads.client)
     val text = "text " * 200000
     val sending = spawn((1 to 20).foldLeft(client)((next, _) => next.str(text)).over())
     @tailrec def all(next: payloads.server.All, count: Int): Int = next.recv() match {
@@ -278,13 +223,12 @@ final class NetworkSuite extends NetSuite {
       case payloads.All.Over => count
       case other             => fail(other.toString)
     }
-    assertEquals(all(await(server), 0), 20)
+    assertEquals(all(server, 0), 20)
     await(sending)
-    listener.close()
   }
 
   test("waits with a time limit end, and an interrupt ends a wait and nothing else") {
-    val (server, client, listener) = pair()
+    val (server, client) = pair(bank.server, bank.client)
     assertEquals(server.tryRecv(), None)
     assertEquals(server.recvWithin(20.millis), None)
     val waiting = spawn {
@@ -298,33 +242,22 @@ final class NetworkSuite extends NetSuite {
     waiting.interrupt()
     assert(await(waiting))
     val next = client.login("holk", "1234")
-    val teller = server.recvWithin(Patience.seconds).getOrElse(fail("nothing came")).next
-    val connected = teller.ok()
-    next.recv() match {
-      case bank.LoginResponse.Ok(next) => next.quit()
-      case other                       => fail(other.toString)
-    }
+    val connected = server.recvWithin(Patience.seconds).getOrElse(fail("nothing came")).next.ok()
+    accepted(next).quit()
     counter(connected)
-    listener.close()
   }
 
   test("a side that is abandoned while a thread waits on it ends the wait") {
-    val (server, client, listener) = pair()
+    val (server, client) = pair(bank.server, bank.client)
     val waiting = spawn(closed(server.recv()))
     waiting.waits()
     abandon(server)
     assert(!await(waiting).isByPeer)
-    assertEquals(closed(client.login("holk", "1234").recv()).why, Why.Left: Why)
-    listener.close()
+    assertEquals(why(client.login("holk", "1234").recv()), Why.Left: Why)
   }
 
   test("sessions wait in selects, futures, port sets and callbacks") {
-    val listener = Listener(freshAddress())
-    val pairs = (1 to 10).map { _ =>
-      val server = spawn(listener.accept(bank.server))
-      val client = connect(bank.client, listener.address)
-      (await(server), client)
-    }
+    val pairs = (1 to 10).map(_ => pair(bank.server, bank.client))
     val futures = pairs.take(3).map(_._1.recvAsync().map(_.username)(scala.concurrent.ExecutionContext.global))
     val selecting = spawn(Select.from(pairs.slice(3, 6).map(_._1.on(_.username))).recv())
     val set = PortSet[bank.Login.Login, Int]()
@@ -339,17 +272,15 @@ final class NetworkSuite extends NetSuite {
     assertEquals(await(selecting), "4")
     assertEquals(await(collecting), (6 until 10).toSet)
     sent.foreach(abandon)
-    listener.close()
   }
 
   test("a side with a heartbeat says that it is there, and a peer that does not is lost") {
     val listener = Listener(freshAddress(), Limits(heartbeat = Hour))
-    val hello = Hello(Fingerprint.of(bank.client.$protocol.fingerprint), receivesFirst = false, 1024L, Hour, "bank", Vector(), None, None)
     def begun(): (SocketChannel, bank.server.Login) = {
       val socket = raw(listener.address)
-      send(socket, hello.encode)
+      send(socket, helloOf(bank.client, heartbeat = Hour))
       val server = listener.accept(bank.server)
-      receive(socket, Handshake.Head + 26): Unit
+      receiveAnswer(socket)
       (socket, server)
     }
     // A thread waits on one endpoint, and none on the other.
@@ -369,40 +300,30 @@ final class NetworkSuite extends NetSuite {
     assertEquals(told.why, Why.Lost: Why)
     assert(told.getMessage.contains("heartbeat of 3600 s"), told.getMessage)
     for ((socket, _) <- all) assertEquals(receive(socket, 1 << 16).length % 2, 0)
-    assertEquals(closed(all(1)._2.recv()).why, Why.Lost: Why)
+    assertEquals(why(all(1)._2.recv()), Why.Lost: Why)
 
-    val patient = spawn(listener.accept(bank.server))
-    val client = connect(bank.client, listener.address, ConnectOptions(heartbeat = Hour))
-    val teller = await(patient)
+    val (server, client) = meet(bank.server, bank.client, listener, ConnectOptions(heartbeat = Hour))
     for (_ <- 1 to 4) turn(hours = 2)
-    val next = client.login("holk", "1234")
-    val answered = teller.recv().next.ok()
-    next.recv() match {
-      case bank.LoginResponse.Ok(next) => next.quit()
-      case other                       => fail(other.toString)
-    }
-    counter(answered)
+    val serves = spawn(serveBank(server))
+    logIn(client).quit()
+    await(serves)
     listener.close()
   }
 
   test("messages of a run are written when the program asks for it, and soon in any case") {
-    val listener = Listener(freshAddress())
-    val server = spawn(listener.accept(numbers.server))
-    val client = connect(numbers.client, listener.address)
+    val (server, client) = pair(numbers.server, numbers.client)
     val next = client.send(1L)
     flush(next)
-    val numbers.Stream.Send(one, first) = await(server).recv()
+    val numbers.Stream.Send(one, first) = server.recv()
     assertEquals(one, 1L)
     val last = next.send(2L)
     assertEquals(first.recv().value, 2L)
     abandon(last)
-    listener.close()
   }
 
   test("a slow reader holds its sender up, and nothing is lost") {
-    val listener = Listener(freshAddress())
-    val server = spawn(listener.accept(numbers.server))
-    val sender = SharedSender(connect(numbers.client, listener.address))
+    val (server, client) = pair(numbers.server, numbers.client)
+    val sender = SharedSender(client)
     val count = 300000L
     var sent = 0L
     while (sender.trySend(_.send(sent + 1L))) sent += 1L
@@ -410,15 +331,14 @@ final class NetworkSuite extends NetSuite {
       for (number <- sent + 1L to count) sender.send(_.send(number))
       sender.close()
     }
-    var receiver = await(server)
+    var receiver = server
     for (number <- 1L to count) {
       val numbers.Stream.Send(value, next) = receiver.recv()
       assertEquals(value, number)
       receiver = next
     }
-    assertEquals(closed(receiver.recv()).why, Why.Left: Why)
+    assertEquals(why(receiver.recv()), Why.Left: Why)
     await(sending)
-    listener.close()
   }
 
   test("draining refuses new sessions and waits for the open ones") {
@@ -441,7 +361,7 @@ final class NetworkSuite extends NetSuite {
 
     // Sessions that are left when the time is over end for both sides.
     val ended = new LinkedBlockingQueue[SessionClosed]
-    val impatient = Listener(freshAddress()).serve(bank.server)(login => ended.add(closed(counter(teller(login)))): Unit).start()
+    val impatient = Listener(freshAddress()).serve(bank.server)(login => ended.add(closed(serveBank(login))): Unit).start()
     val open = logIn(connect(bank.client, impatient.address))
     assert(!impatient.drain(20.millis))
     assertEquals(closed(open.withdrawal(1.0).recv()).why, Why.Left: Why)
@@ -464,11 +384,8 @@ final class NetworkSuite extends NetSuite {
           case other         => fail(other)
         }
       }.start()
-      def why(name: String): Why = {
-        val login = connect(bank.client, listener.address)
-        closed(login.login(name, "").recv()).why
-      }
-      for (name <- List("returns", "throws", "interrupted")) assertEquals(why(name), Why.Left: Why)
+      for (name <- List("returns", "throws", "interrupted"))
+        assertEquals(why(connect(bank.client, listener.address).login(name, "").recv()), Why.Left: Why)
       assertEquals(thrown.poll(Patience, TimeUnit.SECONDS).getMessage, "throws")
       assert(thrown.poll(Patience, TimeUnit.SECONDS).isInstanceOf[InterruptedException])
       assert(listener.drain(Patience.seconds))
@@ -486,10 +403,8 @@ final class NetworkSuite extends NetSuite {
     val listener = Listener(freshAddress())
     val before = count()
     val pairs = Vector.fill(100) {
-      val server = spawn(listener.accept(bank.server))
-      val client = connect(bank.client, listener.address)
-      val receiver = await(server)
-      val waiting = spawn(closed(receiver.recv()))
+      val (receiver, client) = meet(bank.server, bank.client, listener)
+      val waiting = spawn(why(receiver.recv()))
       waiting.waits()
       (client, waiting)
     }
@@ -498,7 +413,7 @@ final class NetworkSuite extends NetSuite {
     assert(more < 200L + 2L * Selecting.Most + 16L, more.toString)
     for ((client, waiting) <- pairs) {
       abandon(client)
-      assertEquals(await(waiting).why, Why.Left: Why)
+      assertEquals(await(waiting), Why.Left: Why)
     }
     listener.close()
   }
@@ -509,7 +424,7 @@ final class NetworkSuite extends NetSuite {
     val server = spawn(listener.accept(bank.server))
     forget()
     val answered = await(server).recv().next.ok()
-    val told = spawn(closed(answered.recv()).why)
+    val told = spawn(why(answered.recv()))
     eventually {
       System.gc()
       told.isDone

@@ -1,13 +1,12 @@
 package duologue.net
 
-import duologue.{SessionClosed, Why, abandon}
+import duologue.{Why, abandon}
 import java.util.concurrent.ConcurrentLinkedQueue
 import protocols.{bank, numbers, payloads}
-import scala.annotation.tailrec
 import scala.jdk.CollectionConverters.IterableHasAsScala
 
 /** What observers are called with, and when. */
-final class ObserverSuite extends NetSuite {
+final class ObserverSuite extends BankSuite {
 
   /** A line for each call. */
   private class Log extends Observer {
@@ -51,9 +50,8 @@ final class ObserverSuite extends NetSuite {
   /** Both ends of a new session, and what their observers were called with. */
   private def pair(address: String, here: Observer, there: Observer): (bank.client.Login, bank.server.Login, Listener) = {
     val listener = Listener(address, observer = Some(there))
-    val server = spawn(listener.accept(bank.server))
-    val client = connect(bank.client, listener.address, observing(here))
-    (client, await(server), listener)
+    val (server, client) = meet(bank.server, bank.client, listener, observing(here))
+    (client, server, listener)
   }
 
   private def paid(connected: bank.client.Connected, server: bank.server.Connected): (bank.client.Connected, bank.server.Connected) = {
@@ -70,12 +68,8 @@ final class ObserverSuite extends NetSuite {
 
   private def logIn(client: bank.client.Login, server: bank.server.Login): (bank.client.Connected, bank.server.Connected) = {
     val waiting = client.login("holk", "1234")
-    val bank.Login.Login(_, _, answer) = server.recv()
-    val connected = answer.ok()
-    waiting.recv() match {
-      case bank.LoginResponse.Ok(next) => (next, connected)
-      case other                       => fail(other.toString)
-    }
+    val connected = teller(server)
+    (accepted(waiting), connected)
   }
 
   test("observers of both sides see a session begin, turn and end, and count the same") {
@@ -83,12 +77,7 @@ final class ObserverSuite extends NetSuite {
     val (client, server, listener) = pair("tcp://127.0.0.1:0", here, there)
     val (connected, serving) = logIn(client, server)
     connected.deposit(1.0).deposit(2.0).quit()
-    @tailrec def all(serving: bank.server.Connected): Unit = serving.recv() match {
-      case bank.Connected.Deposit(_, next) => all(next)
-      case bank.Connected.Quit             => ()
-      case other                           => fail(other.toString)
-    }
-    all(serving)
+    counter(serving)
     here.expect(
       "began bank connected first",
       "bank.login sent login 1 messages of 12 bytes",
@@ -118,9 +107,7 @@ final class ObserverSuite extends NetSuite {
     for (sent <- List(trace, None)) {
       val (here, there) = (new Log, new Log)
       val listener = Listener(freshAddress(), observer = Some(there))
-      val server = spawn(listener.accept(bank.server))
-      val client: bank.client.Login = connect(bank.client, listener.address, observing(here).copy(trace = sent))
-      val _ = await(server)
+      val (_, client) = meet(bank.server, bank.client, listener, observing(here).copy(trace = sent))
       assertEquals(List(here, there).map(_.sessions.peek.trace), List(sent, sent))
       abandon(client)
       listener.close()
@@ -159,7 +146,7 @@ final class ObserverSuite extends NetSuite {
     val (client, server, listener) = pair(freshAddress(), here, there)
     val (connected, serving) = logIn(client, server)
     abandon(connected)
-    assertEquals(intercept[SessionClosed](serving.recv()).why, Why.Left: Why)
+    assertEquals(why(serving.recv()), Why.Left: Why)
     val begins = List("bank.login %s login 1 messages of 12 bytes", "bank.login_response %s ok 1 messages of 1 bytes")
     def runs(first: String, second: String) = List(begins(0).format(first), begins(1).format(second))
     val ended = "ended Left in Some(bank.connected), 1 messages of %d bytes, 1 messages of %d bytes"
@@ -169,20 +156,18 @@ final class ObserverSuite extends NetSuite {
     listener.close()
 
     val cut = new Log
-    val peer = java.nio.channels.ServerSocketChannel.open(java.net.StandardProtocolFamily.UNIX)
     val address = freshAddress()
-    peer.bind(java.net.UnixDomainSocketAddress.of(address.stripPrefix("unix:"))): Unit
+    val peer = listening(address)
     val answer = spawn {
       val socket = peer.accept()
       receive(socket, Handshake.Head + 32): Unit
-      val session = Answer.Session(Fingerprint.of(bank.client.$protocol.fingerprint), 1L << 20, 0)
-      send(socket, Answer(Verdict.Equal, Some(session), 0L).encode)
+      send(socket, answerOf(bank.server))
       socket
     }
     val login = connect(bank.client, address, observing(cut))
     val waiting = login.login("holk", "1234")
     await(answer).close()
-    assertEquals(intercept[SessionClosed](waiting.recv()).why, Why.Lost: Why)
+    assertEquals(why(waiting.recv()), Why.Lost: Why)
     cut.expect(
       "began bank connected first",
       "bank.login sent login 1 messages of 12 bytes",

@@ -1,6 +1,6 @@
 package duologue.net
 
-import duologue.{Bytes, SessionClosed, Why, abandon}
+import duologue.{Bytes, Why, abandon}
 import javax.net.ssl.SSLContext
 import narrow.{journal => bounded}
 import protocols.telemetry
@@ -10,8 +10,6 @@ import wide.{journal => free}
 /** Both sides find the same reason for the end of a session, over sockets and over TLS. */
 final class ReasonsSuite extends NetSuite {
 
-  private def why(session: => Any): Why = intercept[SessionClosed](session).why
-
   test("both sides find the reason over sockets")(find(isSecure = false))
 
   test("both sides find the reason over TLS")(find(isSecure = true))
@@ -19,47 +17,44 @@ final class ReasonsSuite extends NetSuite {
   private def find(isSecure: Boolean): Unit = {
     lazy val certificates = Certificates.shared
     def tls(name: String): Option[SSLContext] = if (isSecure) Some(certificates.context(name)) else None
-    def listening(limits: Limits): Listener = Listener(if (isSecure) "tls://127.0.0.1:0" else freshAddress(), limits, tls("server"))
+    def serving(limits: Limits): Listener = Listener(if (isSecure) "tls://127.0.0.1:0" else freshAddress(), limits, tls("server"))
     val options = ConnectOptions(tls = tls("client"))
-    def pair(limits: Limits = Limits()): (telemetry.server.Report, telemetry.client.Report, Listener) = {
-      val listener = listening(limits)
-      val server = spawn(listener.accept(telemetry.server))
-      val client = connect(telemetry.client, listener.address, options)
-      (await(server), client, listener)
+    def begun(limits: Limits = Limits()): (telemetry.server.Report, telemetry.client.Report, Listener) = {
+      val listener = serving(limits)
+      val (server, client) = meet(telemetry.server, telemetry.client, listener, options)
+      (server, client, listener)
     }
 
-    val (reader, leaver, left) = pair()
+    val (reader, leaver, left) = begun()
     abandon(leaver)
     assertEquals(why(reader.recv()), Why.Left)
     left.close()
 
-    val (drained, waiting, draining) = pair()
+    val (drained, waiting, draining) = begun()
     assert(!draining.drain(0.seconds))
     assertEquals(why(drained.recv()), Why.Lost)
     assertEquals(why(waiting.flush().recv()), Why.Left)
 
-    val listener = listening(Limits())
-    val accepting = spawn(listener.accept(bounded.server))
-    val breaking = connect(free.client, listener.address, options)
-    val broken = await(accepting)
+    val listener = serving(Limits())
+    val (broken, breaking) = meet(bounded.server, free.client, listener, options)
     val answer = breaking.attach(Bytes.copyOf(new Array[Byte](4))).lookUp((1, "k"), None)
     assertEquals(why(broken.recv()), Why.Broken)
     assertEquals(why(answer.recv()), Why.Broken)
     listener.close()
 
-    val (server, late, idle) = pair(Limits(idle = 1.hour))
+    val (server, late, idle) = begun(Limits(idle = 1.hour))
     turn(hours = 2)
     assertEquals(why(server.recv()), Why.Late)
     assertEquals(why(late.flush().recv()), Why.Late)
     idle.close()
 
-    val (small, large, limited) = pair(Limits(memory = 1L << 16))
+    val (small, large, limited) = begun(Limits(memory = 1L << 16))
     val echo = large.raw(true, "", Bytes.copyOf(new Array[Byte](1 << 17))).flush()
     assertEquals(why(small.recv()), Why.TooLarge)
     assertEquals(why(echo.recv()), Why.TooLarge)
     limited.close()
 
-    val full = listening(Limits(sessions = 0))
+    val full = serving(Limits(sessions = 0))
     full.serve(telemetry.server)(abandon(_)).start(): Unit
     assertEquals(intercept[Refused](connect(telemetry.client, full.address, options)).verdict, Verdict.Full)
     full.close()

@@ -1,6 +1,6 @@
 package duologue.net
 
-import duologue.{Recording, SessionClosed, Why, abandon}
+import duologue.{Recording, Why, abandon}
 import java.nio.file.{Files, Path}
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicInteger
@@ -67,8 +67,8 @@ final class RecordingSuite extends NetSuite {
     })
     val (outerServer, outerClient) = stream.init[stream.server.Stream[Int]]()
     val (server, client) = stream.init[Int]()
-    val closed = intercept[SessionClosed](outerClient.send(server))
-    assertEquals((closed.why, closed.detail), (Why.Stopped: Why, Option("not \"this\"\none")))
+    val told = closed(outerClient.send(server))
+    assertEquals((told.why, told.detail), (Why.Stopped: Why, Option("not \"this\"\none")))
     assert(outerServer.recvOrClosed().isLeft)
     assert(log().contains(""","kind":"left","why":"not \"this\" one"}"""), log())
     Recording.monitorWith(new Recording.Monitor {})

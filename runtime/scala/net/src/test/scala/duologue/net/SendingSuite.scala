@@ -17,14 +17,7 @@ final class SendingSuite extends NetSuite {
 
   private implicit val parasitic: ExecutionContext = ExecutionContext.parasitic
 
-  private def pair(): (Server, Client) = {
-    val listener = Listener(freshAddress())
-    val server = spawn(listener.accept(numbers.server))
-    val client = connect(numbers.client, listener.address)
-    val both = (await(server), client)
-    listener.close()
-    both
-  }
+  private def begun(): (Server, Client) = pair(numbers.server, numbers.client)
 
   /** Sends numbers from `first` on until there is no space; returns the number that was not sent. */
   @tailrec
@@ -52,8 +45,6 @@ final class SendingSuite extends NetSuite {
       read(next, first + 1L, end)
     }
 
-  private def why(send: => Any): Why = intercept[SessionClosed](send).why
-
   /** Sends until the session is closed; a message or two may be sent before this side learns of it. */
   @tailrec
   private def untilClosed(client: Client): SessionClosed = sendOrClosed(client)(_.send(0L)) match {
@@ -62,7 +53,7 @@ final class SendingSuite extends NetSuite {
   }
 
   test("a send arrives, and fails once the peer has left") {
-    val (server, client) = pair()
+    val (server, client) = begun()
     val next = client.send(0L).send(1L)
     duologue.flush(next)
     abandon(read(server, 0L, 2L))
@@ -71,7 +62,7 @@ final class SendingSuite extends NetSuite {
   }
 
   test("a send that would wait is refused, and the endpoint can be used again") {
-    val (server, client) = pair()
+    val (server, client) = begun()
     val (full, first) = filled(client, 0L)
     assert(first > 1000L, first.toString)
     assertEquals(trySend(full)(_.send(first)).map(_.toString), None)
@@ -85,7 +76,7 @@ final class SendingSuite extends NetSuite {
 
   test("a send waits for space up to a limit, and is woken by space and by a peer that leaves") {
     for (leaves <- List(false, true)) {
-      val (server, client) = pair()
+      val (server, client) = begun()
       val (full, first) = filled(client, 0L)
       val sending = spawn {
         if (leaves) assertEquals(why(sendWithin(full, Patience.seconds)(untilClosedAt(_))), Why.Left: Why)
@@ -104,7 +95,7 @@ final class SendingSuite extends NetSuite {
   private def untilClosedAt(client: Client): Nothing = throw untilClosed(client)
 
   test("a future sends when there is space, and fails when the peer leaves") {
-    val (server, client) = pair()
+    val (server, client) = begun()
     val (full, first) = filled(client, 0L)
     val sent = sendAsync(full)(_.send(first))
     assert(!sent.isCompleted)

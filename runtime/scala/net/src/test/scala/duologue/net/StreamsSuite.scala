@@ -1,8 +1,7 @@
 package duologue.net
 
 import duologue.{SessionClosed, Why, abandon}
-import java.net.{StandardProtocolFamily, UnixDomainSocketAddress}
-import java.nio.channels.{ServerSocketChannel, SocketChannel}
+import java.nio.channels.SocketChannel
 import protocols.bank
 
 /** The bytes of hellos and of whole sessions, as `tests/wire/streams.txt` has them. */
@@ -80,12 +79,13 @@ final class StreamsSuite extends NetSuite {
   }
 
   test("a session that breaks the format ends as in every implementation") {
-    val listener = Listener(freshAddress()).serve(bank.server)(teller(_)).start()
+    val listener = Listener(freshAddress())
     val broken = data.filter(_.startsWith("broken ")).map(_.split(' '))
     assert(broken.nonEmpty)
     broken.foreach { words =>
       val socket = raw(listener.address)
       send(socket, unhex(words(2)))
+      assertEquals(whyOf(teller(listener.accept(bank.server))), Some(Why.Broken), words(1))
       assertEquals(hex(receive(socket, 1 << 16).takeRight(3)), "000301", words(1))
       socket.close()
     }
@@ -133,8 +133,7 @@ final class StreamsSuite extends NetSuite {
 
   test("a client says and understands the bytes of a whole session") {
     val address = freshAddress()
-    val server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
-    server.bind(UnixDomainSocketAddress.of(address.stripPrefix("unix:"))): Unit
+    val server = listening(address)
     val client = spawn(customer(connect(bank.client, address)))
     val socket = server.accept()
     session("whole").foreach { case (isClients, bytes) =>
@@ -225,8 +224,7 @@ final class StreamsSuite extends NetSuite {
   test("a client whose session is cut after any byte reports that it is lost, or that there is none") {
     for (cut <- 0 until said(byClient = false)) {
       val address = freshAddress()
-      val server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
-      server.bind(UnixDomainSocketAddress.of(address.stripPrefix("unix:"))): Unit
+      val server = listening(address)
       val client = spawn {
         try whyOf(customer(connect(bank.client, address)))
         catch { case _: ConnectFailed => Some(Why.Lost) }

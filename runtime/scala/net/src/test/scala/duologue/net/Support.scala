@@ -1,12 +1,14 @@
 package duologue.net
 
-import duologue.Clock
-import java.net.UnixDomainSocketAddress
+import duologue.{Clock, Role, SessionClosed, Why}
+import java.net.{StandardProtocolFamily, UnixDomainSocketAddress}
 import java.nio.ByteBuffer
-import java.nio.channels.SocketChannel
+import java.nio.channels.{ServerSocketChannel, SocketChannel}
 import java.nio.file.{Files, Path}
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 import munit.FunSuite
+import protocols.bank
+import scala.annotation.tailrec
 
 /** What the suites have in common: files of the repository, sockets without the library, and threads. */
 abstract class NetSuite extends FunSuite {
@@ -72,9 +74,51 @@ abstract class NetSuite extends FunSuite {
 
   protected def await[T](future: CompletableFuture[T]): T = future.get(Patience, TimeUnit.SECONDS)
 
+  /** Both ends of a new session. The listener serves no other protocol yet, so a client that is early waits. */
+  protected def meet(server: Role, client: Role, at: Listener, options: ConnectOptions = ConnectOptions()): (server.$First, client.$First) = {
+    val accepted = spawn(at.accept(server))
+    val first = connect(client, at.address, options)
+    (await(accepted), first)
+  }
+
+  /** The same over a listener of its own. */
+  protected def pair(server: Role, client: Role, limits: Limits = Limits()): (server.$First, client.$First) = {
+    val listener = Listener(freshAddress(), limits)
+    val both = meet(server, client, listener)
+    listener.close()
+    both
+  }
+
+  protected def closed(session: => Any): SessionClosed = intercept[SessionClosed](session)
+
+  protected def why(session: => Any): Why = closed(session).why
+
+  private def path(address: String): UnixDomainSocketAddress = UnixDomainSocketAddress.of(address.stripPrefix("unix:"))
+
   /** A socket without the library. */
-  protected def raw(address: String): SocketChannel =
-    SocketChannel.open(UnixDomainSocketAddress.of(address.stripPrefix("unix:")))
+  protected def raw(address: String): SocketChannel = SocketChannel.open(path(address))
+
+  /** A listener without the library. */
+  protected def listening(address: String): ServerSocketChannel = {
+    val listener = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
+    listener.bind(path(address)): Unit
+    listener
+  }
+
+  /** What a client sends first, without the library. It accepts messages of this size. */
+  protected def helloOf(client: Role, largest: Long = 1024L, heartbeat: Int = 0): Array[Byte] = {
+    val protocol = client.$protocol
+    Hello(Fingerprint.of(protocol.fingerprint), receivesFirst = false, largest, heartbeat, protocol.name, Vector(), None, None).encode
+  }
+
+  /** What a server answers. */
+  protected def answerOf(server: Role): Array[Byte] = {
+    val session = Answer.Session(Fingerprint.of(server.$protocol.fingerprint), 1L << 20, 0)
+    Answer(Verdict.Equal, Some(session), 0L).encode
+  }
+
+  protected def receiveAnswer(socket: SocketChannel): Unit =
+    receive(socket, Handshake.answerHead(receive(socket, Handshake.Head))): Unit
 
   protected def send(socket: SocketChannel, bytes: Array[Byte]): Unit = {
     val buffer = ByteBuffer.wrap(bytes)
@@ -115,4 +159,44 @@ abstract class NetSuite extends FunSuite {
     }
     assert(isTrue)
   }
+}
+
+/** Those whose sessions are with a bank. */
+abstract class BankSuite extends NetSuite {
+
+  /** Wants the password `1234`. */
+  @tailrec
+  protected final def teller(login: bank.server.Login): bank.server.Connected = {
+    val bank.Login.Login(_, password, next) = login.recv()
+    if (password == "1234") next.ok() else teller(next.invalid())
+  }
+
+  /** Pays out whatever is asked for. */
+  @tailrec
+  protected final def counter(connected: bank.server.Connected): Unit = connected.recv() match {
+    case bank.Connected.Deposit(_, next)         => counter(next)
+    case bank.Connected.Withdrawal(amount, next) => counter(next.money(amount))
+    case bank.Connected.Quit                     => ()
+  }
+
+  protected def serveBank(login: bank.server.Login): Unit = counter(teller(login))
+
+  protected def accepted(answer: bank.client.LoginResponse): bank.client.Connected = answer.recv() match {
+    case bank.LoginResponse.Ok(next) => next
+    case other                       => fail(other.toString)
+  }
+
+  protected def logIn(login: bank.client.Login): bank.client.Connected = accepted(login.login("holk", "1234"))
+
+  protected def withdraw(connected: bank.client.Connected, amount: Double): bank.client.Connected =
+    connected.withdrawal(amount).recv() match {
+      case bank.WithdrawalResponse.Money(paid, next) =>
+        assertEquals(paid, amount)
+        next
+      case other => fail(other.toString)
+    }
+
+  /** Logs in, and leaves after so many withdrawals. */
+  protected def customer(login: bank.client.Login, rounds: Int = 3): Unit =
+    (1 to rounds).foldLeft(logIn(login).deposit(1.0))((connected, round) => withdraw(connected, round.toDouble)).quit()
 }

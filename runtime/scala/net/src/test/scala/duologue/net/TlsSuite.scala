@@ -1,15 +1,14 @@
 package duologue.net
 
-import duologue.{SessionClosed, Why, abandon, trySend}
+import duologue.{Role, SessionClosed, Why, abandon, trySend}
 import java.io.IOException
 import java.net.{InetAddress, ServerSocket, Socket}
 import javax.net.ssl.{SSLContext, SSLSocket}
 import protocols.{bank, numbers, payloads}
-import scala.annotation.tailrec
 import scala.concurrent.duration.{DurationInt, DurationLong}
 
 /** Sessions over TLS. */
-final class TlsSuite extends NetSuite {
+final class TlsSuite extends BankSuite {
   // New keys after a megabyte instead of hundreds of gigabytes. JSSE reads this setting once, when it is first used.
   java.security.Security.setProperty("jdk.tls.keyLimits", "AES/GCM/NoPadding KeyUpdate 2^20, ChaCha20-Poly1305 KeyUpdate 2^20")
 
@@ -17,38 +16,12 @@ final class TlsSuite extends NetSuite {
   private lazy val ofServer: SSLContext = certificates.context("server")
   private lazy val ofClient: SSLContext = certificates.context("client")
 
-  @tailrec
-  private def teller(login: bank.server.Login): Unit = {
-    val bank.Login.Login(_, password, next) = login.recv()
-    if (password == "1234") counter(next.ok()) else teller(next.invalid())
-  }
-
-  @tailrec
-  private def counter(connected: bank.server.Connected): Unit = connected.recv() match {
-    case bank.Connected.Deposit(_, next)         => counter(next)
-    case bank.Connected.Withdrawal(amount, next) => counter(next.money(amount))
-    case bank.Connected.Quit                     => ()
-  }
-
-  private def customer(login: bank.client.Login, rounds: Int = 3): Unit = login.login("holk", "1234").recv() match {
-    case bank.LoginResponse.Ok(connected) =>
-      (1 to rounds).foldLeft(connected.deposit(1.0)) { (connected, round) =>
-        connected.withdrawal(round.toDouble).recv() match {
-          case bank.WithdrawalResponse.Money(amount, next) =>
-            assertEquals(amount, round.toDouble)
-            next
-          case other => fail(other.toString)
-        }
-      }.quit()
-    case other => fail(other.toString)
-  }
-
   private val any = "tls://127.0.0.1:0"
 
   private def options(context: SSLContext = ofClient): ConnectOptions = ConnectOptions(tls = Some(context))
 
   private def serving(context: SSLContext = ofServer, limits: Limits = Limits()): Listener =
-    Listener(any, limits, Some(context)).serve(bank.server)(teller(_)).start()
+    Listener(any, limits, Some(context)).serve(bank.server)(serveBank(_)).start()
 
   private def port(listener: Listener): Int = listener.address.reverse.takeWhile(_ != ':').reverse.toInt
 
@@ -170,7 +143,7 @@ final class TlsSuite extends NetSuite {
     val plain = intercept[ConnectFailed](connect(bank.client, "tcp://127.0.0.1:" + port(listener).toString))
     assertSays(plain.getMessage, "speaks TLS", "tls://HOST:PORT")
     listener.close()
-    val open = Listener("tcp://127.0.0.1:0").serve(bank.server)(teller(_)).start()
+    val open = Listener("tcp://127.0.0.1:0").serve(bank.server)(serveBank(_)).start()
     assertSays(failure("tls://127.0.0.1:" + port(open).toString), "during the TLS handshake", "may not listen for TLS")
     customer(connect(bank.client, open.address))
     open.close()
@@ -270,16 +243,16 @@ final class TlsSuite extends NetSuite {
     val listener = Listener(any, tls = Some(ofServer))
     val hello = whole(0)._2
     for ((ends, detail) <- List[(SSLSocket => Unit, String)]((_.shutdownOutput(), "the connection ended"), (_ => (), "without close_notify"))) {
-      val waiting = spawn(intercept[SessionClosed](listener.accept(bank.server).recv()))
+      val waiting = spawn(closed(listener.accept(bank.server).recv()))
       val plain = local(port(listener))
       val socket = secured(plain, ofClient, isClient = true)(_ => ())
       socket.getOutputStream.write(hello)
       socket.getInputStream.readNBytes(Handshake.Head + 26): Unit
       ends(socket)
       if (!plain.isOutputShutdown) plain.shutdownOutput()
-      val closed = await(waiting)
-      assertEquals(closed.why, Why.Lost: Why)
-      assertSays(closed.getMessage, detail)
+      val told = await(waiting)
+      assertEquals(told.why, Why.Lost: Why)
+      assertSays(told.getMessage, detail)
       plain.close()
     }
     listener.close()
@@ -319,7 +292,7 @@ final class TlsSuite extends NetSuite {
     val lost = new java.util.concurrent.ConcurrentLinkedQueue[String]
     val listener = Listener(any, Limits(hello = 2.seconds), Some(ofServer)).serve(bank.server) { login =>
       try {
-        teller(login)
+        serveBank(login)
         ended.add(None): Unit
       } catch {
         case closed: SessionClosed =>
@@ -356,18 +329,16 @@ final class TlsSuite extends NetSuite {
     listener.close()
   }
 
-  /** Both ends of a session. */
-  private def pair[S <: duologue.Role, C <: duologue.Role](server: S, client: C): (server.$First, client.$First) = {
+  /** Both ends of a session over TLS. */
+  private def secure(server: Role, client: Role): (server.$First, client.$First) = {
     val listener = Listener(any, tls = Some(ofServer))
-    val accepted = spawn(listener.accept(server))
-    val first = connect(client, listener.address, options())
-    val both = (await(accepted), first)
+    val both = meet(server, client, listener, options())
     listener.close()
     both
   }
 
   test("large messages pass in records, under changing keys") {
-    val (server, client) = pair(payloads.server, payloads.client)
+    val (server, client) = secure(payloads.server, payloads.client)
     val text = "text " * 200000
     val sending = spawn((1 to 10).foldLeft(client)((next, _) => next.str(text)))
     val last = (1 to 10).foldLeft(server) { (next, _) =>
@@ -385,10 +356,7 @@ final class TlsSuite extends NetSuite {
 
   test("spare buffers contain nothing that was decrypted") {
     val (listener, name) = (serving(), "plain text ")
-    connect(bank.client, listener.address, options()).login(name * 500, "1234").recv() match {
-      case bank.LoginResponse.Ok(connected) => connected.quit()
-      case other                            => fail(other.toString)
-    }
+    accepted(connect(bank.client, listener.address, options()).login(name * 500, "1234")).quit()
     val kept = (0 until Buffers.spare.length).flatMap(place => Option(Buffers.spare.get(place)))
     assert(kept.nonEmpty)
     kept.foreach(buffer => assert(!new String(buffer.array, "ISO-8859-1").contains(name)))
@@ -396,7 +364,7 @@ final class TlsSuite extends NetSuite {
   }
 
   test("a slow reader holds its sender up, and nothing is lost") {
-    val (server, client) = pair(numbers.server, numbers.client)
+    val (server, client) = secure(numbers.server, numbers.client)
     val count = 1000000L
     @scala.annotation.tailrec
     def fill(client: numbers.client.Stream, number: Long): (numbers.client.Stream, Long) = trySend(client)(_.send(number)) match {
@@ -411,13 +379,13 @@ final class TlsSuite extends NetSuite {
       rest
     }
     abandon(await(sending))
-    assertEquals(intercept[SessionClosed](last.recv()).why, Why.Left: Why)
+    assertEquals(why(last.recv()), Why.Left: Why)
   }
 
   test("sessions wait without a thread, also for what is decrypted already") {
     import scala.concurrent.{Await, ExecutionContext, Future}
     implicit val pool: ExecutionContext = ExecutionContext.global
-    val (server, client) = pair(numbers.server, numbers.client)
+    val (server, client) = secure(numbers.server, numbers.client)
     val count = 100000L
     val sending = spawn((1L to count).foldLeft(client)((next, number) => next.send(number)))
     def all(next: numbers.server.Stream, number: Long): Future[Unit] = next.recvAsync().flatMap { received =>
@@ -430,19 +398,17 @@ final class TlsSuite extends NetSuite {
 
   test("a session with heartbeats outlives silence, and a peer that is gone is lost") {
     val listener = Listener(any, Limits(heartbeat = Hour), Some(ofServer))
-    val patient = spawn(listener.accept(bank.server))
-    val client = connect(bank.client, listener.address, options().copy(heartbeat = Hour))
-    val server = await(patient)
+    val (server, client) = meet(bank.server, bank.client, listener, options().copy(heartbeat = Hour))
     for (_ <- 1 to 4) turn(hours = 2)
-    val serving = spawn(teller(server))
+    val serving = spawn(serveBank(server))
     customer(client)
     await(serving)
 
     val socket = secured(local(port(listener)), ofClient, isClient = true)(_ => ())
-    socket.getOutputStream.write(Hello(Fingerprint.of(bank.client.$protocol.fingerprint), receivesFirst = false, 1024L, Hour, "bank", Vector(), None, None).encode)
+    socket.getOutputStream.write(helloOf(bank.client, heartbeat = Hour))
     val silent = listener.accept(bank.server)
     turn(hours = 4)
-    assertSays(intercept[SessionClosed](silent.recv()).getMessage, "heartbeat of 3600 s")
+    assertSays(closed(silent.recv()).getMessage, "heartbeat of 3600 s")
     socket.close()
     listener.close()
   }

@@ -1,8 +1,6 @@
 package duologue.net
 
 import duologue.{PortSet, SessionClosed, Why}
-import java.net.{StandardProtocolFamily, UnixDomainSocketAddress}
-import java.nio.channels.ServerSocketChannel
 import scala.concurrent.duration.DurationLong
 import timed.{visit => limited}
 import untimed.{visit => free}
@@ -12,17 +10,8 @@ import untimed.{visit => free}
   */
 final class WithinSuite extends NetSuite {
 
-  private def why(session: => Any): Why = intercept[SessionClosed](session).why
-
   /** A session whose server has time limits. The client has none. */
-  private def visit(): (limited.server.Choose, free.client.Choose) = {
-    val listener = Listener(freshAddress())
-    val server = spawn(listener.accept(limited.server))
-    val client = connect(free.client, listener.address)
-    val both = (await(server), client)
-    listener.close()
-    both
-  }
+  private def visit(): (limited.server.Choose, free.client.Choose) = pair(limited.server, free.client)
 
   /** A session in which the server waits for a message that has to come quickly. */
   private def hurried(): (limited.server.Quick, free.client.Quick) = {
@@ -51,8 +40,7 @@ final class WithinSuite extends NetSuite {
     assertEquals(tooLate(client), Why.Late: Why)
     val (waiting, other) = hurried()
     val received = waiting.recvAsync()
-    val closed = intercept[SessionClosed](scala.concurrent.Await.result(received, Patience.seconds))
-    assertEquals(closed.why, Why.Late: Why)
+    assertEquals(why(scala.concurrent.Await.result(received, Patience.seconds)), Why.Late: Why)
     assertEquals(tooLate(other), Why.Late: Why)
   }
 
@@ -61,11 +49,9 @@ final class WithinSuite extends NetSuite {
     val listener = Listener(freshAddress())
     val server = spawn(listener.accept(limited.server))
     val socket = raw(listener.address)
-    val fingerprint = Fingerprint.of(limited.client.$protocol.fingerprint)
-    send(socket, Hello(fingerprint, receivesFirst = false, 1L << 20, 0, "visit", Vector(), None, None).encode)
+    send(socket, helloOf(limited.client))
     val choose = await(server)
-    val head = receive(socket, Handshake.Head)
-    receive(socket, Handshake.answerHead(head)): Unit
+    receiveAnswer(socket)
     send(socket, Array[Byte](1))
     val limited.Choose.Hurry(waiting) = choose.recv(): @unchecked
     listener.close()
@@ -110,17 +96,15 @@ final class WithinSuite extends NetSuite {
 
   test("a sender that is late learns it without a wait") {
     val address = freshAddress()
-    val listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
-    listening.bind(UnixDomainSocketAddress.of(address.stripPrefix("unix:"))): Unit
+    val server = listening(address)
     val connecting = spawn(connect(limited.client, address))
-    val socket = listening.accept()
+    val socket = server.accept()
     val length = Handshake.helloHead(receive(socket, Handshake.Head)) match {
       case Some(Right(length)) => length
       case other               => fail(other.toString)
     }
     receive(socket, length): Unit
-    val session = Answer.Session(Fingerprint.of(limited.client.$protocol.fingerprint), 1L << 20, 0)
-    send(socket, Answer(Verdict.Equal, Some(session), 0L).encode)
+    send(socket, answerOf(limited.server))
     val client = await(connecting).hurry()
     assertEquals(hex(receive(socket, 1)), "01")
     send(socket, Array[Byte](0, 3, 2))
@@ -128,14 +112,13 @@ final class WithinSuite extends NetSuite {
     assertEquals(receive(socket, 1).length, 0)
     assertEquals(why(client.done()), Why.Late: Why)
     socket.close()
-    listening.close()
+    server.close()
   }
 
   test("each message begins the time again, and a server may be late as well") {
-    val listener = Listener(freshAddress())
-    val server = spawn(listener.accept(free.server))
-    val asking = connect(limited.client, listener.address).askQuickly()
-    val free.Choose.AskQuickly(answer) = await(server).recv(): @unchecked
+    val (server, client) = pair(free.server, limited.client)
+    val asking = client.askQuickly()
+    val free.Choose.AskQuickly(answer) = server.recv(): @unchecked
     val rest = answer.hold()
     def last(waiting: limited.client.QuickAnswer): Why =
       try
@@ -146,7 +129,6 @@ final class WithinSuite extends NetSuite {
       catch { case closed: SessionClosed => closed.why }
     assertEquals(last(asking), Why.Late: Why)
     assertEquals(why(rest.done().recv()), Why.Late: Why)
-    listener.close()
   }
 
   test("states without a limit, and with a long one, wait on") {
