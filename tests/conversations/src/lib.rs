@@ -12,6 +12,7 @@ pub mod observing;
 mod readmes;
 #[cfg(feature = "shared-memory")]
 pub mod regions;
+pub mod runs;
 #[cfg(feature = "sockets")]
 pub mod sockets;
 mod transcript;

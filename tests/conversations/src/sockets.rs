@@ -3,10 +3,12 @@
 use crate::protocols::bank::{Login, LoginResponse, client, server};
 use duologue::Closed;
 use duologue_net::{Connector, Listener, Open, Socket, Stream};
+use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
+use std::time::Instant;
 
 /// The hello of a client of the bank.
 pub const HELLO: &str =
@@ -62,6 +64,33 @@ pub fn serving<T>(mut listener: Listener, act: impl FnOnce() -> T) -> T {
 pub fn socket_pair() -> [Socket; 2] {
     let (one, other) = UnixStream::pair().expect("there are descriptors");
     [one, other].map(|end| Socket::of(end.into()))
+}
+
+/// A socket that asks the test before it reads or writes: with the number of bytes that are written, and with the deadline.
+pub struct Hooked<H> {
+    /// The socket.
+    pub socket: Socket,
+    /// What is asked.
+    pub hook: H,
+}
+
+impl<H> Stream for Hooked<H>
+where
+    H: Fn(Option<usize>, Option<Instant>) -> io::Result<()> + Send + Sync + 'static,
+{
+    fn read(&self, to: &mut [u8], deadline: Option<Instant>) -> io::Result<usize> {
+        (self.hook)(None, deadline)?;
+        self.socket.read(to, deadline)
+    }
+
+    fn write(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<usize> {
+        (self.hook)(Some(bytes.len()), deadline)?;
+        self.socket.write(bytes, deadline)
+    }
+
+    fn close(&self) {
+        self.socket.close();
+    }
 }
 
 /// Both endpoints of a session over the two ends of a connection, which this connector begins.

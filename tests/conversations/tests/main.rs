@@ -22,8 +22,6 @@ mod remote_admitted;
 #[cfg(feature = "sockets")]
 mod remote_drips;
 #[cfg(feature = "sockets")]
-mod remote_drivers;
-#[cfg(feature = "sockets")]
 mod remote_health;
 #[cfg(feature = "sockets")]
 mod remote_heartbeat;

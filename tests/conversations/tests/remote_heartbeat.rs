@@ -12,7 +12,7 @@ use std::error::Error;
 use std::io::{Write, stdin};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const ADDRESS: &str = "DUOLOGUE_TEST_ADDRESS";
 const KIND: &str = "DUOLOGUE_TEST_KIND";
@@ -122,36 +122,32 @@ fn a_peer_that_says_nothing_is_there() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// For a thread that waits, and for one that looks now and then.
 #[test]
 fn a_peer_that_is_stopped_is_lost() -> Result<(), Closed> {
-    let (peer, login) = Peer::start("customer", "stopped", 1);
-    let connected = admit(login)?;
-    peer.stop();
-    match connected.recv_timeout(LONG) {
-        Err(TryRecvError::Closed(closed)) => assert_eq!(closed.why(), Why::Lost),
-        other => panic!("unexpected: {other:?}"),
+    for name in ["waits", "polls"] {
+        let (peer, login) = Peer::start("customer", name, 1);
+        let mut connected = admit(login)?;
+        peer.stop();
+        let until = Instant::now() + LONG;
+        let closed = loop {
+            assert!(Instant::now() < until, "it is not lost");
+            let received = match name {
+                "waits" => connected.recv_timeout(LONG),
+                _ => {
+                    thread::sleep(Duration::from_millis(100));
+                    connected.try_recv()
+                }
+            };
+            connected = match received {
+                Err(TryRecvError::Empty(connected)) => connected,
+                Err(TryRecvError::Closed(closed)) => break closed,
+                Ok(message) => panic!("unexpected: {message:?}"),
+            };
+        };
+        assert_eq!(closed.why(), Why::Lost);
     }
     Ok(())
-}
-
-/// Looking now and then finds out as well.
-#[test]
-fn a_peer_that_is_stopped_is_lost_for_a_side_that_polls() -> Result<(), Closed> {
-    let (peer, login) = Peer::start("customer", "polled", 1);
-    let mut connected = admit(login)?;
-    peer.stop();
-    for _ in 0..LONG.as_secs() * 10 {
-        thread::sleep(Duration::from_millis(100));
-        connected = match connected.try_recv() {
-            Err(TryRecvError::Empty(connected)) => connected,
-            Err(TryRecvError::Closed(closed)) => {
-                assert_eq!(closed.why(), Why::Lost);
-                return Ok(());
-            }
-            Ok(message) => panic!("unexpected: {message:?}"),
-        };
-    }
-    panic!("it is not lost");
 }
 
 #[test]

@@ -3,7 +3,9 @@
 
 use conversations::protocols::bank::{Login, LoginResponse, client, server};
 use conversations::protocols::{numbers, pingpong};
-use conversations::sockets::{ANSWER, HELLO, accepted, listener, log_in, over, socket_pair, unhex};
+use conversations::sockets::{
+    ANSWER, HELLO, Hooked, accepted, listener, log_in, over, socket_pair, unhex,
+};
 use conversations::{LONG, why};
 use duologue::{Closed, Endpoint, Select, TryRecvError, Why};
 use duologue_net::{Connector, Error, Listener, Open, Socket, Stream, Verdict};
@@ -196,27 +198,6 @@ fn flushing_writes_at_once() {
     client.flush();
 }
 
-/// A socket whose writes are counted.
-struct Counted {
-    socket: Socket,
-    writes: Arc<AtomicUsize>,
-}
-
-impl Stream for Counted {
-    fn read(&self, to: &mut [u8], deadline: Option<Instant>) -> io::Result<usize> {
-        self.socket.read(to, deadline)
-    }
-
-    fn write(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<usize> {
-        self.writes.fetch_add(1, SeqCst);
-        self.socket.write(bytes, deadline)
-    }
-
-    fn close(&self) {
-        self.socket.close();
-    }
-}
-
 /// Sends two deposits and a withdrawal, and receives the money. Returns how many writes that took.
 fn writes_of_a_run() -> usize {
     let (socket, mut raw) = UnixStream::pair().expect("there are descriptors");
@@ -231,11 +212,14 @@ fn writes_of_a_run() -> usize {
             .expect("it is read");
     });
     let writes = Arc::new(AtomicUsize::new(0));
-    let counted = Counted {
+    let counted = Arc::clone(&writes);
+    let connected = connected(Hooked {
         socket: Socket::of(socket.into()),
-        writes: Arc::clone(&writes),
-    };
-    let connected = connected(counted);
+        hook: move |written: Option<usize>, _| {
+            counted.fetch_add(usize::from(written.is_some()), SeqCst);
+            Ok(())
+        },
+    });
     let before = writes.load(SeqCst);
     let connected = connected.deposit(1.0).expect("it is open");
     let connected = connected.deposit(2.0).expect("it is open");
@@ -254,45 +238,16 @@ fn a_run_is_one_write() {
     assert!(counts.contains(&1), "{counts:?}");
 }
 
-/// A socket that can be broken.
-struct Breakable {
-    socket: Socket,
-    is_broken: Arc<AtomicBool>,
-}
-
-impl Breakable {
-    fn check(&self) -> io::Result<()> {
-        match self.is_broken.load(SeqCst) {
-            true => Err(io::ErrorKind::ConnectionReset.into()),
-            false => Ok(()),
-        }
-    }
-}
-
-impl Stream for Breakable {
-    fn read(&self, to: &mut [u8], deadline: Option<Instant>) -> io::Result<usize> {
-        self.check()?;
-        self.socket.read(to, deadline)
-    }
-
-    fn write(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<usize> {
-        self.check()?;
-        self.socket.write(bytes, deadline)
-    }
-
-    fn close(&self) {
-        self.socket.close();
-    }
-}
-
 #[test]
 fn shared_senders_know_why_the_session_was_closed() {
     let [socket, other] = socket_pair();
     let is_broken = Arc::new(AtomicBool::new(false));
-    let stream = Breakable {
-        socket,
-        is_broken: Arc::clone(&is_broken),
+    let breaks = Arc::clone(&is_broken);
+    let hook = move |_: Option<usize>, _| match breaks.load(SeqCst) {
+        true => Err(io::ErrorKind::ConnectionReset.into()),
+        false => Ok(()),
     };
+    let stream = Hooked { socket, hook };
     let (server, client): (numbers::server::Stream, numbers::client::Stream) =
         over(&Connector::new(), stream, other);
     let shared = numbers::client::SharedStream::from(client);
@@ -324,9 +279,9 @@ fn shared_senders_know_why_the_session_was_closed() {
 #[test]
 fn waits_are_limited_though_another_thread_reads() -> Result<(), Closed> {
     let [socket, other] = socket_pair();
-    let stream = Breakable {
+    let stream = Hooked {
         socket,
-        is_broken: Arc::default(),
+        hook: |_: Option<usize>, _| Ok(()),
     };
     let (mut server, client): (numbers::server::Stream, numbers::client::Stream) =
         over(&Connector::new(), other, stream);

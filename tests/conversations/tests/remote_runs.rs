@@ -1,7 +1,7 @@
 //! Long runs over sockets: how they end, at every position of the ring, and what happens inside them.
 
-use conversations::protocols::bank::{Connected, WithdrawalResponse};
-use conversations::protocols::bank::{client, server};
+use conversations::protocols::bank::{Connected, client, server};
+use conversations::runs::{deposits, serve, triangle, turn};
 use conversations::sockets::{accepted, listener, logged_in};
 use conversations::{LONG, why};
 use duologue::{Closed, Why};
@@ -17,53 +17,11 @@ fn connected(listener: &mut Listener, address: &str) -> (server::Connected, clie
     logged_in(accepted(listener, address))
 }
 
-/// Sends this many numbers from 1 on.
-fn deposits(mut client: client::Connected, count: u32) -> Result<client::Connected, Closed> {
-    for number in 1..=count {
-        client = client.deposit(f64::from(number))?;
-    }
-    Ok(client)
-}
-
-/// Answers withdrawals with the sum of the deposits since the last one, until the session ends. Returns how it does, and the last sum.
-fn serve(mut server: server::Connected) -> (Result<(), Why>, f64) {
-    let mut sum = 0.0;
-    let ended = loop {
-        server = match server.recv() {
-            Ok(Connected::Deposit(money, next)) => {
-                sum += money;
-                next
-            }
-            Ok(Connected::Withdrawal { next: answer, .. }) => {
-                answer.money(std::mem::take(&mut sum)).expect("it is open")
-            }
-            Ok(Connected::Quit) => break Ok(()),
-            Err(closed) => break Err(closed.why()),
-        };
-    };
-    (ended, sum)
-}
-
-fn triangle(count: u32) -> f64 {
-    f64::from(count) * f64::from(count + 1) / 2.0
-}
-
 #[test]
 fn a_run_of_any_length_turns() -> Result<(), Closed> {
     let (mut listener, address) = listener("turns");
-    let (server, mut client) = connected(&mut listener, &address);
-    let serving = thread::spawn(|| serve(server));
-    for count in (0..2 * SHORT_LAP + 10).chain([7_000, 7_500, 20_000]) {
-        let waiting = deposits(client, count)?.withdrawal(0.0)?;
-        client = match waiting.recv()? {
-            WithdrawalResponse::Money(sum, next) if sum == triangle(count) => next,
-            WithdrawalResponse::Money(sum, _) => panic!("{count}: {sum}"),
-            WithdrawalResponse::InsufficientFunds(_) => panic!("there is money"),
-        };
-    }
-    client.quit()?;
-    assert_eq!(serving.join().expect("it does not panic"), (Ok(()), 0.0));
-    Ok(())
+    let ends = connected(&mut listener, &address);
+    turn(ends, (0..2 * SHORT_LAP + 10).chain([7_000, 7_500, 20_000]))
 }
 
 #[test]

@@ -45,47 +45,32 @@ fn reads_late(
     })
 }
 
-/// The task waits while nobody reads, and after `say` everything arrives. Whatever else the executor's only thread does, it gets here.
-async fn all_arrive(
-    sending: tokio::task::JoinHandle<Result<(), Closed>>,
-    say: mpsc::Sender<()>,
-    reading: thread::JoinHandle<(u64, Why)>,
-) {
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    assert!(!sending.is_finished(), "nobody reads");
-    say.send(()).expect("it waits");
-    sending.await.expect("no panic").expect("it is open");
-    assert_eq!(reading.join().expect("no panic"), (MANY, Why::Left));
-}
-
-/// The executor has one thread, which tells the peer to begin.
+/// The executor has one thread, which tells the peer to begin: whatever else it does, it gets there. The sender may be shared.
 #[tokio::test(flavor = "current_thread")]
 async fn a_task_does_not_hold_its_thread_up_when_it_sends() {
-    let (server, mut client) = pair();
-    let (say, begin) = mpsc::channel();
-    let reading = reads_late(server, begin);
-    let sending = tokio::spawn(async move {
-        for number in 0..MANY {
-            client = client.send_async(number).await?;
-        }
-        Ok::<(), Closed>(())
-    });
-    all_arrive(sending, say, reading).await;
-}
-
-#[tokio::test(flavor = "current_thread")]
-async fn a_shared_sender_does_not_hold_its_thread_up_either() {
-    let (server, client) = pair();
-    let (say, begin) = mpsc::channel();
-    let reading = reads_late(server, begin);
-    let shared = numbers::client::SharedStream::from(client);
-    let sending = tokio::spawn(async move {
-        for number in 0..MANY {
-            shared.send_async(number).await?;
-        }
-        Ok::<(), Closed>(())
-    });
-    all_arrive(sending, say, reading).await;
+    for is_shared in [false, true] {
+        let (server, mut client) = pair();
+        let (say, begin) = mpsc::channel();
+        let reading = reads_late(server, begin);
+        let sending = tokio::spawn(async move {
+            if is_shared {
+                let shared = numbers::client::SharedStream::from(client);
+                for number in 0..MANY {
+                    shared.send_async(number).await?;
+                }
+            } else {
+                for number in 0..MANY {
+                    client = client.send_async(number).await?;
+                }
+            }
+            Ok::<(), Closed>(())
+        });
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(!sending.is_finished(), "nobody reads");
+        say.send(()).expect("it waits");
+        sending.await.expect("no panic").expect("it is open");
+        assert_eq!(reading.join().expect("no panic"), (MANY, Why::Left));
+    }
 }
 
 /// A last message, and leaving, do not wait in a task. What was sent arrives nevertheless.

@@ -3,11 +3,11 @@
 use conversations::limits::pieces::file::{self, Pieces};
 use conversations::protocols::numbers::{self, Stream as Numbers};
 use conversations::protocols::telemetry;
-use conversations::sockets::{over, socket_pair};
+use conversations::sockets::{Hooked, over, socket_pair};
 use conversations::waiting::spawn_until_asleep;
 use conversations::{LONG, why};
 use duologue::{TrySendError, Why};
-use duologue_net::{Connector, Open, Socket, Stream};
+use duologue_net::{Connector, Open};
 use std::future::Future;
 use std::io;
 use std::pin::pin;
@@ -29,30 +29,12 @@ const MANY: u64 = 200_000;
 fn pair<S: Open, C: Open>(
     refuses: impl Fn(usize, Option<Instant>) -> io::Result<()> + Send + Sync + 'static,
 ) -> (S, C) {
+    let hook = move |written: Option<usize>, deadline| match written {
+        Some(count) => refuses(count, deadline),
+        None => Ok(()),
+    };
     let [socket, other] = socket_pair();
-    over(&Connector::new(), Reluctant { socket, refuses }, other)
-}
-
-struct Reluctant<R> {
-    socket: Socket,
-    refuses: R,
-}
-
-impl<R: Fn(usize, Option<Instant>) -> io::Result<()> + Send + Sync + 'static> Stream
-    for Reluctant<R>
-{
-    fn read(&self, to: &mut [u8], deadline: Option<Instant>) -> io::Result<usize> {
-        self.socket.read(to, deadline)
-    }
-
-    fn write(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<usize> {
-        (self.refuses)(bytes.len(), deadline)?;
-        self.socket.write(bytes, deadline)
-    }
-
-    fn close(&self) {
-        self.socket.close();
-    }
+    over(&Connector::new(), Hooked { socket, hook }, other)
 }
 
 /// The thread that forwards what an idle sender has stored is refused, and then writes everything in a second attempt. It

@@ -5,7 +5,7 @@ use conversations::limits::timed::visit as timed;
 use conversations::limits::untimed::visit as free;
 use conversations::observing::{Event, Told, observer};
 use conversations::sockets::{accepted, listener, pair};
-use conversations::{LONG, why};
+use conversations::{LONG, block_on, why};
 use duologue::{Closed, PortSet, TryRecvError, Why};
 use duologue_net::Open;
 use std::thread;
@@ -62,23 +62,24 @@ pub fn too_late(client: free::client::Quick) -> Why {
     why(ask())
 }
 
+/// For a thread that waits, one that waits for a shorter time again and again, and a task.
 #[test]
 fn a_peer_that_does_not_send_in_time_is_late() {
-    let (server, client) = hurried("within-late");
-    assert_eq!(why(server.recv()), Why::Late);
-    assert_eq!(too_late(client), Why::Late);
-}
-
-/// A thread that waits for a shorter time than the limit, again and again, reports it as well.
-#[test]
-fn a_peer_is_late_for_a_side_that_polls() {
-    let (mut server, _client) = hurried("within-polled");
-    loop {
-        server = match server.recv_timeout(Duration::from_millis(3)) {
-            Err(TryRecvError::Empty(server)) => server,
-            Err(TryRecvError::Closed(closed)) => return assert_eq!(closed.why(), Why::Late),
-            Ok(message) => panic!("unexpected: {message:?}"),
-        };
+    let ways: [fn(timed::server::Quick) -> Why; 3] = [
+        |server| why(server.recv()),
+        |mut server| loop {
+            server = match server.recv_timeout(Duration::from_millis(3)) {
+                Err(TryRecvError::Empty(server)) => server,
+                Err(TryRecvError::Closed(closed)) => return closed.why(),
+                Ok(message) => panic!("unexpected: {message:?}"),
+            };
+        },
+        |server| why(block_on(server.recv_async())),
+    ];
+    for way in ways {
+        let (server, client) = hurried("within-late");
+        assert_eq!(way(server), Why::Late);
+        assert_eq!(too_late(client), Why::Late);
     }
 }
 
@@ -101,13 +102,6 @@ fn a_peer_is_late_in_a_set() {
     };
     client.bye().expect(OPEN);
     assert!(matches!(server.recv(), Ok(timed::Choose::Bye)));
-}
-
-#[tokio::test]
-async fn a_peer_is_late_for_a_task() {
-    let (server, client) = hurried("within-task");
-    assert_eq!(why(server.recv_async().await), Why::Late);
-    assert_eq!(too_late(client), Why::Late);
 }
 
 /// Nobody waits: the session ends all the same.

@@ -41,6 +41,13 @@ pub fn folder(name: &str) -> PathBuf {
     folder.canonicalize().expect("it exists")
 }
 
+/// Writes a file, and the folders that it is in.
+pub fn write(path: &Path, text: &str) {
+    let above = path.parent().expect("it is in a folder");
+    std::fs::create_dir_all(above).expect("it can be created");
+    std::fs::write(path, text).expect("it can be written");
+}
+
 impl Client {
     /// A server that has not been initialized.
     pub fn start(folder: &Path) -> Client {

@@ -1,17 +1,10 @@
 //! Files on disk: what belongs to the workspace, and what a repository may not do.
 
-use super::client::{Client, folder, uri};
+use super::client::{Client, folder, uri, write};
 use super::editors::workspace;
 use crate::support::succeed;
 use serde_json::{Value, json};
-use std::path::Path;
 use std::process::Command;
-
-fn write(path: &Path, text: &str) {
-    let above = path.parent().expect("it is in a folder");
-    std::fs::create_dir_all(above).expect("it can be created");
-    std::fs::write(path, text).expect("it can be written");
-}
 
 /// The names of the protocols of the workspace.
 fn protocols(client: &mut Client) -> Vec<String> {
@@ -64,36 +57,6 @@ fn changes_on_disk_follow_the_rules_of_a_search() {
     );
     assert_eq!(protocols(&mut client), ["excluded", "first", "more"]);
     assert_eq!(client.end(), Some(0));
-}
-
-#[test]
-fn a_file_named_like_the_revision_is_not_compared_with() {
-    let folder = workspace("named-like");
-    write(&folder.join("HEAD"), "proto! bank { a { } }\n");
-    let mut client = Client::open(&folder);
-    let uri = uri(&folder.join("bank.proto"));
-    client.did_open(&uri, include_str!("../../../protocols/bank.proto"));
-    let asked = json!({ "textDocument": { "uri": uri } });
-    let lenses = client.request("textDocument/codeLens", asked);
-    assert_eq!(lenses.as_array().map(Vec::len), Some(1), "{lenses}");
-}
-
-#[test]
-fn lenses_are_above_protocols_that_use_others_of_their_package() {
-    let folder = folder("lens-package");
-    let one = "package x;\nproto! one { a:send { m(two::client::b) -> ! } }\n";
-    write(&folder.join("one.proto"), one);
-    let two = "package x;\nproto! two { b:send { m -> ! } }\n";
-    write(&folder.join("two.proto"), two);
-    super::editors::commit(&folder);
-    let mut client = Client::open(&folder);
-    // Until the files of the workspace are known, nothing says where the other protocol is.
-    assert_eq!(protocols(&mut client), ["one", "two"]);
-    let uri = uri(&folder.join("one.proto"));
-    client.did_open(&uri, one);
-    let asked = json!({ "textDocument": { "uri": uri } });
-    let lenses = client.request("textDocument/codeLens", asked);
-    assert_eq!(lenses.as_array().map(Vec::len), Some(1), "{lenses}");
 }
 
 #[test]

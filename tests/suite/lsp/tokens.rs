@@ -2,8 +2,10 @@
 
 use super::client::{Client, folder, uri};
 use crate::support::choices::Choices;
-use crate::support::repository;
-use duologue::compile::{Files, Input, Request};
+use crate::support::rust::protocols_in;
+use crate::support::stem;
+use crate::support::texts::Texts;
+use duologue::compile::{Input, Request};
 use duologue_lsp::answer::{
     Elsewhere, Encoding, Item, ItemKind, Lines, Snapshot, complete, definition, fixes, folds,
     formatted, highlights, hints, hover, name_at, organized, outline, prepare, references,
@@ -11,42 +13,16 @@ use duologue_lsp::answer::{
 };
 use gen_lsp_types::Position;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-struct Texts(BTreeMap<PathBuf, String>);
-
-impl Files for Texts {
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let text = self.0.get(path).ok_or(io::ErrorKind::NotFound)?;
-        Ok(text.clone().into_bytes())
-    }
-
-    fn identity(&self, path: &Path) -> io::Result<PathBuf> {
-        match self.0.contains_key(path) {
-            true => Ok(path.to_path_buf()),
-            false => Err(io::ErrorKind::NotFound.into()),
-        }
-    }
-}
-
 fn examples() -> Vec<(PathBuf, String)> {
-    let folder = repository().join("protocols");
-    let entries = std::fs::read_dir(folder).expect("it is there");
-    let mut examples: Vec<(PathBuf, String)> = entries
-        .map(|entry| {
-            let path = entry.expect("it can be read").path();
-            let text = std::fs::read_to_string(&path).expect("it can be read");
-            (
-                PathBuf::from(path.file_name().expect("it has a name")),
-                text,
-            )
-        })
-        .collect();
-    examples.sort();
+    let examples = protocols_in("protocols").into_iter().map(|path| {
+        let text = std::fs::read_to_string(&path).expect("it can be read");
+        (PathBuf::from(format!("{}.proto", stem(&path))), text)
+    });
+    let examples: Vec<(PathBuf, String)> = examples.collect();
     assert!(examples.len() >= 19, "examples are not found");
     examples
 }
@@ -228,7 +204,7 @@ fn has_answers(is_small: impl Fn(&Path) -> bool + Sync) {
     let next = AtomicUsize::new(0);
     let asked = AtomicUsize::new(0);
     let work = || {
-        let mut files = Texts(examples.iter().cloned().collect());
+        let mut files = Texts::of(&examples);
         while let Some((path, text)) = examples.get(next.fetch_add(1, Ordering::Relaxed)) {
             asked.fetch_add(
                 without_each_token(&mut files, path, text, is_small(path)),
@@ -252,7 +228,7 @@ fn without_each_token(files: &mut Texts, path: &Path, text: &str, is_small: bool
     for (number, gap) in tokens(text).into_iter().enumerate().step_by(step) {
         let mut damaged = text.to_owned();
         damaged.replace_range(gap.clone(), "");
-        files.0.insert(path.to_path_buf(), damaged.clone());
+        files.set(path, damaged.clone());
         let snapshot = snapshot(files, path);
         of_text(&snapshot, files, path);
         if is_small {
@@ -281,14 +257,14 @@ fn without_each_token(files: &mut Texts, path: &Path, text: &str, is_small: bool
             }
         }
     }
-    files.0.insert(path.to_path_buf(), text.to_owned());
+    files.set(path, text.to_owned());
     asked
 }
 
 #[test]
 fn random_edits_are_survived_in_memory() {
     let examples = examples();
-    let mut files = Texts(examples.iter().cloned().collect());
+    let mut files = Texts::of(&examples);
     let mut random = Choices::new(0x2545_f491_4f6c_dd1d);
     for round in 0..200 {
         let (path, text) = &examples[random.below(examples.len())];
@@ -304,7 +280,7 @@ fn random_edits_are_survived_in_memory() {
             });
             text.replace_range(start..end, random.piece());
         }
-        files.0.insert(path.clone(), text.clone());
+        files.set(path, text.clone());
         let snapshot = snapshot(&files, path);
         of_text(&snapshot, &files, path);
         let lines = Lines::of(&text);

@@ -1,12 +1,11 @@
 //! The order gateway: on threads, in ZIO and in cats-effect, with the same transcript for all.
 
+use super::play::play;
 use crate::scala::net;
 use crate::support::repository;
 use crate::support::running::Running;
 use crate::support::scala::{Scala, folder, generate_with, maven, sources_in};
 use duologue::languages::Options;
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -99,131 +98,27 @@ fn java(class_path: &str, main: &str) -> Command {
     java
 }
 
-/// The programs of one transcript, and where the gateway and the queue listen.
-struct Play {
-    form: Form,
-    scala: Scala,
-    /// What the gateway logs when it starts, if that is checked.
-    first_log: Option<&'static str>,
-    sockets: PathBuf,
-    programs: BTreeMap<String, Running>,
-}
-
-impl Play {
-    fn address(&self, name: &str) -> String {
-        format!("unix:{}", self.sockets.join(name).display())
-    }
-
-    /// Starts a program of this name with these arguments.
-    fn start(&mut self, name: &str, arguments: &[&str]) {
-        let (gateway, queue) = (self.address("gateway"), self.address("queue"));
-        let mut command = match name {
-            "queue" => {
-                let path = self.form.class_path(self.scala);
-                let mut command = java(&path, "gateway.test.Settling");
-                command.arg(&queue);
-                command
-            }
-            "gateway" => {
-                let mut command = self.form.gateway(self.scala);
-                command.args(["serve", &gateway, &queue]);
-                command
-            }
-            _ => {
-                let mut command = self.form.gateway(self.scala);
-                command.args(["trade", &gateway]);
-                command
-            }
-        };
-        let running = Running::start_talking(command.args(arguments));
-        self.programs.insert(name.to_owned(), running);
-        if name == "gateway"
-            && let Some(line) = self.first_log
-        {
-            self.await_log(line);
-        }
-    }
-
-    fn program(&mut self, name: &str) -> &mut Running {
-        let program = self.programs.get_mut(name);
-        program.unwrap_or_else(|| panic!("{name} does not run"))
-    }
-
-    fn act(&mut self, action: &str) {
-        let words: Vec<&str> = action.split(' ').collect();
-        match words[..] {
-            ["kill", name] => drop(self.programs.remove(name)),
-            ["end", name] => self.program(name).end_input(),
-            ["tell", name, line] => self.program(name).say(line),
-            [name, ref arguments @ ..] => self.start(name, arguments),
-            [] => panic!("`$` without an action"),
-        }
-    }
-
-    fn expect(&mut self, name: &str, wanted: &str) {
-        let line = self.program(name).line();
-        // The address at which a program listens is not part of the transcript.
-        let line = line.replace(&format!(" {}", self.address(name)), "");
-        assert_eq!(line, wanted, "{name}, {:?}, {:?}", self.form, self.scala);
-    }
-
-    /// Waits for a line of the gateway's log.
-    fn await_log(&mut self, wanted: &str) {
-        while self.program("gateway").error_line() != wanted {}
-    }
-}
-
-/// Plays a transcript: what programs print must be what is written there, and each ends normally.
-fn plays(form: Form, scala: Scala, transcript: &str, first_log: Option<&'static str>) {
-    let name = format!(
-        "duologue-orders-{}-{form:?}-{scala:?}-{transcript}",
-        std::process::id()
-    );
-    let sockets = std::env::temp_dir().join(name);
-    fs::create_dir(&sockets).expect("the folder for temporary files can be written");
-    let mut play = Play {
-        form,
-        scala,
-        first_log,
-        sockets: sockets.clone(),
-        programs: BTreeMap::new(),
-    };
-    let file = repository().join("tests/services/orders/test");
-    let text = fs::read_to_string(file.join(transcript)).expect("it is in the repository");
-    let mut trader = String::new();
-    for line in text.lines() {
-        if line.is_empty() || line.starts_with('#') {
-        } else if let Some(action) = line.strip_prefix("$ ") {
-            play.act(action);
-        } else if let Some(line) = line.strip_prefix("log: ") {
-            play.await_log(line);
-        } else if let Some(line) = line.strip_prefix("queue: ") {
-            play.expect("queue", line);
-        } else if let Some(line) = line.strip_prefix("gateway: ") {
-            play.expect("gateway", line);
-        } else if let Some((name, words)) = line.split_once("> ") {
-            name.clone_into(&mut trader);
-            if !play.programs.contains_key(name) {
-                play.start(name, &[]);
-            }
-            play.program(name).say(words);
-        } else {
-            play.expect(&trader, line);
-        }
-    }
-    for (name, mut program) in play.programs {
-        program.end_input();
-        let outcome = program.end();
-        assert_eq!(outcome.code, Some(0), "{name}, {form:?}: {outcome:?}");
-        assert!(outcome.lines.is_empty(), "{name}, {form:?}: {outcome:?}");
-    }
-    fs::remove_dir_all(&sockets).expect("it can be removed");
-}
-
+/// Plays the transcripts with a form of the gateway: as the gateway, and as each trader.
 fn keeps_to_the_transcripts(form: Form, versions: &[Scala], first_log: Option<&'static str>) {
     for scala in versions {
-        for transcript in ["trading.txt", "limits.txt"] {
-            plays(form, *scala, transcript, first_log);
+        let commands = |name: &str, words: &[&str], address: &dyn Fn(&str) -> String| {
+            let [gateway, queue] = ["gateway", "queue"].map(address);
+            let (mut command, own) = match name {
+                "queue" => (
+                    java(&form.class_path(*scala), "gateway.test.Settling"),
+                    vec![queue],
+                ),
+                "gateway" => (
+                    form.gateway(*scala),
+                    vec!["serve".to_owned(), gateway, queue],
+                ),
+                _ => (form.gateway(*scala), vec!["trade".to_owned(), gateway]),
+            };
+            command.args(own).args(words);
+            command
+        };
+        for transcript in ["orders/test/trading.txt", "orders/test/limits.txt"] {
+            play(transcript, &commands, first_log);
         }
     }
 }

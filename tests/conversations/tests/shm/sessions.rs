@@ -3,6 +3,7 @@
 use conversations::protocols::bank::{self, Connected, WithdrawalResponse};
 use conversations::protocols::{numbers, pingpong};
 use conversations::regions::{after, pair, pair_in};
+use conversations::runs::turn;
 use conversations::sockets::logged_in;
 use conversations::wire::payloads::{All, client, server};
 use conversations::{LONG, block_on, why};
@@ -130,37 +131,8 @@ fn messages_of_all_kinds_arrive_in_order() {
 
 #[test]
 fn runs_of_every_length_turn() -> Result<(), Closed> {
-    let (mut server, mut client) = connected();
-    let serving = thread::spawn(move || {
-        let mut sum = 0.0;
-        loop {
-            server = match server.recv()? {
-                Connected::Deposit(money, next) => {
-                    sum += money;
-                    next
-                }
-                Connected::Withdrawal { next: answer, .. } => {
-                    answer.money(std::mem::take(&mut sum))?
-                }
-                Connected::Quit => return Ok::<(), Closed>(()),
-            };
-        }
-    });
-    for count in (0..300).chain([1_791, 1_792, 1_793, 7_000, 30_000]) {
-        for number in 1..=count {
-            client = client.deposit(f64::from(number))?;
-        }
-        let WithdrawalResponse::Money(sum, next) = client.withdrawal(0.0)?.recv()? else {
-            panic!("there is money")
-        };
-        assert!(
-            (sum - f64::from(count) * f64::from(count + 1) / 2.0).abs() < 0.5,
-            "{count}"
-        );
-        client = next;
-    }
-    client.quit()?;
-    serving.join().expect("it does not panic")
+    let longer = [1_791, 1_792, 1_793, 7_000, 30_000];
+    turn(connected(), (0..300).chain(longer))
 }
 
 #[test]
