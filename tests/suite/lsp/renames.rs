@@ -88,8 +88,7 @@ fn clashes_keywords_and_built_in_names_are_refused() {
 
 #[test]
 fn a_name_in_a_text_with_errors_is_in_the_way() {
-    let text =
-        "proto! p {\n    a:send { m -> b$0 }\n    b:recv { n -> a }\n    c:send { x -> b a }\n}\n";
+    let text = "proto! p {\n    a:send { m -> b$0 }\n    b:recv { n -> a }\n    c:send { x(b c) -> a }\n}\n";
     let words = refused("in-the-way", text, "back");
     assert!(
         words.contains("a.proto:4") && words.contains("repair"),
