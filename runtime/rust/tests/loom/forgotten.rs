@@ -1,6 +1,6 @@
 //! Messages of which a program cannot tell whether they were read: a receiver may disconnect without having seen them.
 
-use duologue::generated::{session, Branch, End, Slot, State, Stay, Transition, Turn};
+use duologue::generated::{session, End, Slot, Stay, Turn};
 use duologue::{Capacity, Receiver, Sender};
 use loom::thread;
 
@@ -15,69 +15,31 @@ enum Answer {}
 
 enum Advice {}
 
-impl State for Talk {
-    type Message = ();
-    const NAME: &'static str = "asking";
-
-    fn open(branch: Branch<Self>) {
-        match branch.index() {
-            0 => drop(branch.take::<0>()),
-            1 => drop(branch.take::<1>()),
-            _ => drop(branch.take::<2>()),
-        }
-    }
+state! {
+    [] Talk, "asking" of "", stays: true, (), |branch| match branch.index() {
+        0 => drop(branch.take::<0>()),
+        1 => drop(branch.take::<1>()),
+        _ => drop(branch.take::<2>()),
+    };
+    0 "more"(u32) => Stay<Talk>;
+    1 "ask"(()) => Turn<Answer>;
+    2 "consult"(()) => Turn<Advice>;
 }
 
-impl Transition<0> for Talk {
-    type Payload = u32;
-    type Next = Stay<Talk>;
-}
-
-impl Transition<1> for Talk {
-    type Payload = ();
-    type Next = Turn<Answer>;
-}
-
-impl Transition<2> for Talk {
-    type Payload = ();
-    type Next = Turn<Advice>;
-}
-
-impl State for Answer {
-    type Message = ();
-    const NAME: &'static str = "answer";
-    const STAYS: bool = false;
-
-    fn open(branch: Branch<Self>) {
+state! {
+    [] Answer, "answer" of "", stays: false, (), |branch| {
         branch.take::<0>();
-    }
+    };
+    0 "yes"(()) => End;
 }
 
-impl Transition<0> for Answer {
-    type Payload = ();
-    type Next = End;
-}
-
-impl State for Advice {
-    type Message = ();
-    const NAME: &'static str = "advice";
-
-    fn open(branch: Branch<Self>) {
-        match branch.index() {
-            0 => drop(branch.take::<0>()),
-            _ => drop(branch.take::<1>()),
-        }
-    }
-}
-
-impl Transition<0> for Advice {
-    type Payload = u32;
-    type Next = Stay<Advice>;
-}
-
-impl Transition<1> for Advice {
-    type Payload = ();
-    type Next = End;
+state! {
+    [] Advice, "advice" of "", stays: true, (), |branch| match branch.index() {
+        0 => drop(branch.take::<0>()),
+        _ => drop(branch.take::<1>()),
+    };
+    0 "advise"(u32) => Stay<Advice>;
+    1 "close"(()) => End;
 }
 
 fn asking(capacity: Capacity) -> (Sender<Talk>, Receiver<Talk>) {

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 
-use duologue::generated::{session, Branch, End, Slot, State, Stay, Transition, Turn};
+use duologue::generated::{session, End, Slot, Stay, Turn};
 use duologue::{Capacity, Receiver, Sender};
 use loom::thread;
 
@@ -169,43 +169,22 @@ enum Asked {
     Ask(Sender<Answer>),
 }
 
-impl State for Ask {
-    type Message = Asked;
-    const NAME: &'static str = "asking";
-
-    fn open(branch: Branch<Self>) -> Asked {
-        match branch.index() {
-            0 => Asked::More(branch.take::<0>().1),
-            _ => Asked::Ask(branch.take::<1>().1),
-        }
-    }
-}
-
-impl Transition<0> for Ask {
-    type Payload = u32;
-    type Next = Stay<Ask>;
-}
-
-impl Transition<1> for Ask {
-    type Payload = ();
-    type Next = Turn<Answer>;
+state! {
+    [] Ask, "asking" of "", stays: true, Asked, |branch| match branch.index() {
+        0 => Asked::More(branch.take::<0>().1),
+        _ => Asked::Ask(branch.take::<1>().1),
+    };
+    0 "more"(u32) => Stay<Ask>;
+    1 "ask"(()) => Turn<Answer>;
 }
 
 enum Answer {}
 
-impl State for Answer {
-    type Message = ();
-    const NAME: &'static str = "answer";
-    const STAYS: bool = false;
-
-    fn open(branch: Branch<Self>) {
+state! {
+    [] Answer, "answer" of "", stays: false, (), |branch| {
         branch.take::<0>();
-    }
-}
-
-impl Transition<0> for Answer {
-    type Payload = ();
-    type Next = End;
+    };
+    0 "yes"(()) => End;
 }
 
 /// Sends numbers and a question, of which four fill the small block. The server answers, or forgets what it has not read.

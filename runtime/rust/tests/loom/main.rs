@@ -4,12 +4,13 @@
 
 extern crate duologue_runtime as duologue;
 
+#[macro_use]
+#[path = "../sessions/golden.rs"]
+mod golden;
 mod far;
 #[path = "../sessions/flow.rs"]
 mod flow;
 mod forgotten;
-#[path = "../sessions/golden.rs"]
-mod golden;
 mod grow;
 mod tasks;
 

@@ -16,6 +16,7 @@ use duologue::{Capacity, Closed, PortSet, Select, SharedSender, TryRecvError};
 use crate::futures::block_on;
 use crate::golden::stream::{self, state, Stream};
 use crate::golden::type_switch;
+use crate::payload::Payload;
 use crate::random::Random;
 
 const ROUNDS: u64 = if cfg!(miri) { 1 } else { 40 };
@@ -52,36 +53,23 @@ fn watched(name: &'static str, test: impl FnOnce()) {
     watchdog.join().expect("no panic");
 }
 
+/// Does this again and again, with other choices. Each time all payloads are gone at the end.
+fn rounds(name: &'static str, count: u64, test: impl Fn(Random, &Arc<AtomicI64>)) {
+    watched(name, || {
+        for round in 0..count {
+            let living = Arc::new(AtomicI64::new(0));
+            test(Random::new(round), &living);
+            assert_eq!(living.load(SeqCst), 0, "payloads are left");
+        }
+    });
+}
+
 /// Capacities of rings that are always full, and of rings that are full from time to time.
 fn capacity(random: &mut Random) -> Capacity {
     match random.below(6) {
         0 => Capacity::Unbounded,
         1 => Capacity::Bounded(40),
         longest => Capacity::Bounded(longest as usize - 1),
-    }
-}
-
-/// A payload that is counted while it is alive.
-struct Payload {
-    sender: usize,
-    number: u32,
-    living: Arc<AtomicI64>,
-}
-
-impl Payload {
-    fn new(sender: usize, number: u32, living: &Arc<AtomicI64>) -> Payload {
-        living.fetch_add(1, SeqCst);
-        Payload {
-            sender,
-            number,
-            living: living.clone(),
-        }
-    }
-}
-
-impl Drop for Payload {
-    fn drop(&mut self) {
-        self.living.fetch_sub(1, SeqCst);
     }
 }
 
@@ -124,20 +112,19 @@ fn speakers(
     (0..count).map(begin).unzip()
 }
 
-fn all_is_gone(speakers: Vec<JoinHandle<u32>>, heard: &[u32], living: &AtomicI64) {
+fn all_were_heard(speakers: Vec<JoinHandle<u32>>, heard: &[u32]) {
     for (speaker, heard) in speakers.into_iter().zip(heard) {
         assert_eq!(speaker.join().expect("no panic"), *heard);
     }
-    assert_eq!(living.load(SeqCst), 0, "payloads are left");
 }
 
 #[test]
 fn a_sender_and_a_receiver_that_block() {
-    watched("a sender and a receiver", || {
-        for round in 0..5 * ROUNDS {
-            let mut random = Random::new(round);
-            let living = Arc::new(AtomicI64::new(0));
-            let (servers, speakers) = speakers(1, &mut random, &living);
+    rounds(
+        "a sender and a receiver",
+        5 * ROUNDS,
+        |mut random, living| {
+            let (servers, speakers) = speakers(1, &mut random, living);
             let mut heard = [0];
             for mut server in servers {
                 while let Ok(Stream::Send(payload, next)) = server.recv() {
@@ -147,9 +134,9 @@ fn a_sender_and_a_receiver_that_block() {
                     random.delay();
                 }
             }
-            all_is_gone(speakers, &heard, &living);
-        }
-    });
+            all_were_heard(speakers, &heard);
+        },
+    );
 }
 
 /// Answers as long as there are questions.
@@ -186,177 +173,154 @@ fn two_who_ask_and_answer_by_turns() {
 
 #[test]
 fn more_shared_senders_than_slots_block() {
-    watched("shared senders", || {
-        for round in 0..2 * ROUNDS {
-            let mut random = Random::new(round);
-            let living = Arc::new(AtomicI64::new(0));
-            let slot = Slot::new().messages(3).fit::<Payload>();
-            // More threads than slots: all but a few wait in the queue at any time.
-            let longest = 1 + random.below(2) as usize;
-            let (end, mut server) =
-                session::<state::Stream<Payload>>(slot, Capacity::Bounded(longest));
-            let shared = SharedSender::new(end);
-            let leaves = random.below(3) == 0;
-            let senders: Vec<_> = (0..6)
-                .map(|sender| {
-                    let (shared, living) = (shared.clone(), living.clone());
-                    let mut random = Random::new(7_000 + 6 * round + sender as u64);
-                    thread::spawn(move || {
-                        for number in 0..100 {
-                            random.delay();
-                            let payload = Payload::new(sender, number, &living);
-                            // Every third sender waits as a task: in the same queue, woken by the same report.
-                            let sent = if sender % 3 == 2 {
-                                block_on(shared.send_async::<0>(payload))
-                            } else {
-                                shared.send::<0>(payload)
-                            };
-                            if sent.is_err() {
-                                return number;
-                            }
+    rounds("shared senders", 2 * ROUNDS, |mut random, living| {
+        let slot = Slot::new().messages(3).fit::<Payload>();
+        // More threads than slots: all but a few wait in the queue at any time.
+        let longest = 1 + random.below(2) as usize;
+        let (end, mut server) = session::<state::Stream<Payload>>(slot, Capacity::Bounded(longest));
+        let shared = SharedSender::new(end);
+        let leaves = random.below(3) == 0;
+        let senders: Vec<_> = (0..6)
+            .map(|sender| {
+                let (shared, living) = (shared.clone(), living.clone());
+                let mut random = Random::new(random.below(1 << 40));
+                thread::spawn(move || {
+                    for number in 0..100 {
+                        random.delay();
+                        let payload = Payload::new(sender, number, &living);
+                        // Every third sender waits as a task: in the same queue, woken by the same report.
+                        let sent = if sender % 3 == 2 {
+                            block_on(shared.send_async::<0>(payload))
+                        } else {
+                            shared.send::<0>(payload)
+                        };
+                        if sent.is_err() {
+                            return number;
                         }
-                        100
-                    })
+                    }
+                    100
                 })
-                .collect();
-            drop(shared);
-            let mut heard = [0; 6];
-            let mut read = 0;
-            let is_read_to_the_end = loop {
-                if leaves && read == 150 {
-                    drop(server);
-                    break false;
-                }
-                let Ok(Stream::Send(payload, next)) = server.recv() else {
-                    break true;
-                };
-                assert_eq!(payload.number, heard[payload.sender]);
-                heard[payload.sender] += 1;
-                read += 1;
-                server = next;
-                random.delay();
-            };
-            if !is_read_to_the_end {
-                for sender in senders {
-                    let sent = sender.join().expect("no panic");
-                    assert!(sent <= 100);
-                }
-                assert_eq!(living.load(SeqCst), 0, "payloads are left");
-            } else {
-                all_is_gone(senders, &heard, &living);
+            })
+            .collect();
+        drop(shared);
+        let mut heard = [0; 6];
+        let mut read = 0;
+        let is_read_to_the_end = loop {
+            if leaves && read == 150 {
+                drop(server);
+                break false;
             }
+            let Ok(Stream::Send(payload, next)) = server.recv() else {
+                break true;
+            };
+            assert_eq!(payload.number, heard[payload.sender]);
+            heard[payload.sender] += 1;
+            read += 1;
+            server = next;
+            random.delay();
+        };
+        if !is_read_to_the_end {
+            for sender in senders {
+                let sent = sender.join().expect("no panic");
+                assert!(sent <= 100);
+            }
+        } else {
+            all_were_heard(senders, &heard);
         }
     });
 }
 
 #[test]
 fn a_port_set_blocks_until_a_peer_sends() {
-    watched("a port set", || {
-        for round in 0..MANY_ROUNDS {
-            let mut random = Random::new(round);
-            let living = Arc::new(AtomicI64::new(0));
-            let (servers, speakers) = speakers(5, &mut random, &living);
-            let mut set: PortSet<_, _> = servers.into_iter().zip(0..).collect();
-            let mut heard = [0; 5];
-            while let Some((of, received)) = set.recv() {
-                let Ok(Stream::Send(payload, next)) = received else {
-                    continue;
-                };
-                assert_eq!((payload.sender, payload.number), (of, heard[of]));
-                heard[of] += 1;
-                set.insert(next, of);
-                random.delay();
-            }
-            all_is_gone(speakers, &heard, &living);
+    rounds("a port set", MANY_ROUNDS, |mut random, living| {
+        let (servers, speakers) = speakers(5, &mut random, living);
+        let mut set: PortSet<_, _> = servers.into_iter().zip(0..).collect();
+        let mut heard = [0; 5];
+        while let Some((of, received)) = set.recv() {
+            let Ok(Stream::Send(payload, next)) = received else {
+                continue;
+            };
+            assert_eq!((payload.sender, payload.number), (of, heard[of]));
+            heard[of] += 1;
+            set.insert(next, of);
+            random.delay();
         }
+        all_were_heard(speakers, &heard);
     });
 }
 
 #[test]
 fn a_select_blocks_until_a_peer_sends() {
-    watched("a select", || {
-        for round in 0..MANY_ROUNDS {
-            let mut random = Random::new(round);
-            let living = Arc::new(AtomicI64::new(0));
-            let (mut servers, speakers) = speakers(4, &mut random, &living);
-            let mut heard = [0; 4];
-            while !servers.is_empty() {
-                // Only on some of them: each of them sends or disconnects without regard to the others.
-                let chosen = 1 + random.below(servers.len() as u64) as usize;
-                let ready = Select::from_iter(&mut servers[..chosen]).ready();
-                let ready = ready.expect("there are some");
-                match servers.swap_remove(ready).try_recv() {
-                    Ok(Stream::Send(payload, next)) => {
-                        assert_eq!(payload.number, heard[payload.sender]);
-                        heard[payload.sender] += 1;
-                        servers.push(next);
-                    }
-                    Ok(Stream::Stop) | Err(TryRecvError::Closed(_)) => {}
-                    Err(TryRecvError::Empty(_)) => panic!("what is ready has something"),
+    rounds("a select", MANY_ROUNDS, |mut random, living| {
+        let (mut servers, speakers) = speakers(4, &mut random, living);
+        let mut heard = [0; 4];
+        while !servers.is_empty() {
+            // Only on some of them: each of them sends or disconnects without regard to the others.
+            let chosen = 1 + random.below(servers.len() as u64) as usize;
+            let ready = Select::from_iter(&mut servers[..chosen]).ready();
+            let ready = ready.expect("there are some");
+            match servers.swap_remove(ready).try_recv() {
+                Ok(Stream::Send(payload, next)) => {
+                    assert_eq!(payload.number, heard[payload.sender]);
+                    heard[payload.sender] += 1;
+                    servers.push(next);
                 }
-                random.delay();
+                Ok(Stream::Stop) | Err(TryRecvError::Closed(_)) => {}
+                Err(TryRecvError::Empty(_)) => panic!("what is ready has something"),
             }
-            all_is_gone(speakers, &heard, &living);
+            random.delay();
         }
+        all_were_heard(speakers, &heard);
     });
 }
 
 #[test]
 fn tasks_block_until_a_peer_sends_or_frees_space() {
-    watched("tasks", || {
-        for round in 0..MANY_ROUNDS {
-            let mut random = Random::new(round);
-            let living = Arc::new(AtomicI64::new(0));
-            let (mut server, mut client) = stream::init_with(capacity(&mut random));
-            let (messages, seed) = (random.below(400) as u32, random.below(1 << 40));
-            let counter = living.clone();
-            let speaker = thread::spawn(move || {
-                let mut random = Random::new(seed);
-                block_on(async {
-                    for number in 0..messages {
-                        random.delay();
-                        duologue::Endpoint::ready(&mut client).await;
-                        let sent = client.send(Payload::new(0, number, &counter));
-                        client = sent.expect("the server reads to the end");
-                    }
-                });
-                messages
-            });
-            let mut heard = 0;
+    rounds("tasks", MANY_ROUNDS, |mut random, living| {
+        let (mut server, mut client) = stream::init_with(capacity(&mut random));
+        let (messages, seed) = (random.below(400) as u32, random.below(1 << 40));
+        let counter = living.clone();
+        let speaker = thread::spawn(move || {
+            let mut random = Random::new(seed);
             block_on(async {
-                while let Ok(Stream::Send(payload, next)) = server.recv_async().await {
-                    assert_eq!(payload.number, heard);
-                    heard += 1;
-                    server = next;
+                for number in 0..messages {
                     random.delay();
+                    duologue::Endpoint::ready(&mut client).await;
+                    let sent = client.send(Payload::new(0, number, &counter));
+                    client = sent.expect("the server reads to the end");
                 }
             });
-            all_is_gone(vec![speaker], &[heard], &living);
-        }
+            messages
+        });
+        let mut heard = 0;
+        block_on(async {
+            while let Ok(Stream::Send(payload, next)) = server.recv_async().await {
+                assert_eq!(payload.number, heard);
+                heard += 1;
+                server = next;
+                random.delay();
+            }
+        });
+        all_were_heard(vec![speaker], &[heard]);
     });
 }
 
 #[test]
 fn a_side_that_leaves_wakes_the_one_that_blocks() {
-    watched("leaving", || {
-        for round in 0..10 * ROUNDS {
-            let mut random = Random::new(round);
-            let living = Arc::new(AtomicI64::new(0));
-            let (servers, speakers) = speakers(1, &mut random, &living);
-            let read = random.below(200);
-            for mut server in servers {
-                for _ in 0..read {
-                    let Ok(Stream::Send(_, next)) = server.recv() else {
-                        break;
-                    };
-                    server = next;
-                    random.delay();
-                }
+    rounds("leaving", 10 * ROUNDS, |mut random, living| {
+        let (servers, speakers) = speakers(1, &mut random, living);
+        let read = random.below(200);
+        for mut server in servers {
+            for _ in 0..read {
+                let Ok(Stream::Send(_, next)) = server.recv() else {
+                    break;
+                };
+                server = next;
+                random.delay();
             }
-            for speaker in speakers {
-                speaker.join().expect("no panic");
-            }
-            assert_eq!(living.load(SeqCst), 0, "payloads are left");
+        }
+        for speaker in speakers {
+            speaker.join().expect("no panic");
         }
     });
 }

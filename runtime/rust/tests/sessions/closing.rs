@@ -2,7 +2,6 @@
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::thread;
-use std::time::Duration;
 
 use duologue::{Capacity, Closed, Endpoint};
 
@@ -21,41 +20,14 @@ fn a_payload_comes_back_when_the_peer_is_gone() {
 }
 
 #[test]
-fn a_waiting_receiver_learns_that_the_peer_left() {
-    let (server, client) = bank::init();
-    let waiting = thread::spawn(move || server.recv().map(drop));
-    thread::sleep(Duration::from_millis(20));
-    drop(client);
-    assert!(waiting.join().expect("no panic").is_err());
-}
-
-#[test]
-fn a_sender_that_waits_for_room_learns_that_the_peer_left() {
-    for capacity in [
-        Capacity::Unbounded,
-        Capacity::Bounded(1),
-        Capacity::Bounded(2),
-    ] {
-        let (server, mut client) = stream::init_with::<Box<u32>>(capacity);
-        let sender = thread::spawn(move || loop {
-            client = match client.send(Box::new(1)) {
-                Ok(next) => next,
-                Err(error) => return *error.into_payload(),
-            }
-        });
-        thread::sleep(Duration::from_millis(20));
-        drop(server);
-        assert_eq!(sender.join().expect("no panic"), 1);
-    }
-}
-
-#[test]
 fn a_sender_may_leave_while_the_ring_is_full() -> Result<(), Closed> {
     for capacity in [
         Capacity::Unbounded,
         Capacity::Bounded(1),
         Capacity::Bounded(2),
         Capacity::Bounded(3),
+        // More than a word has bits.
+        Capacity::Bounded(1_000),
     ] {
         let (mut server, mut client) = stream::init_with::<u32>(capacity);
         let mut sent = 0;
@@ -64,6 +36,9 @@ fn a_sender_may_leave_while_the_ring_is_full() -> Result<(), Closed> {
             sent += 1;
         }
         drop(client);
+        if let Capacity::Bounded(slots) = capacity {
+            assert!(sent as usize >= slots, "only {sent} of {slots}");
+        }
         let mut read = 0;
         let closed = loop {
             match server.recv() {
@@ -77,38 +52,6 @@ fn a_sender_may_leave_while_the_ring_is_full() -> Result<(), Closed> {
             }
         };
         assert_eq!((read, closed.state()), (sent, "Stream"));
-    }
-    Ok(())
-}
-
-#[test]
-fn either_side_may_leave_at_any_fill_of_the_ring() -> Result<(), Closed> {
-    for (capacity, sent) in [(3, 12), (7, 40)].map(|(slots, sent)| (Capacity::Bounded(slots), sent))
-    {
-        for read in 0..=sent {
-            let (mut server, mut client) = stream::init_with::<usize>(capacity);
-            let mut reads = 0;
-            for number in 0..sent {
-                while reads < read && server.is_ready() && !client.is_ready() {
-                    let stream::Stream::Send(_, next) = server.recv()? else {
-                        panic!("a number")
-                    };
-                    server = next;
-                    reads += 1;
-                }
-                if !client.is_ready() {
-                    break;
-                }
-                client = client.send(number)?;
-            }
-            if read % 2 == 0 {
-                drop(client);
-                drop(server);
-            } else {
-                drop(server);
-                assert!(client.send(0).is_err());
-            }
-        }
     }
     Ok(())
 }

@@ -17,34 +17,11 @@ use duologue::generated::{session, Slot};
 use duologue::{Capacity, Endpoint, PortSet, Select, SharedSender, TrySendError};
 
 use crate::golden::stream::{self, state, Stream};
+use crate::payload::Payload;
 use crate::random::Random;
 use crate::unpark::Unpark;
 
 const ROUNDS: u64 = if cfg!(miri) { 2 } else { 20 };
-
-/// What travels: a number that its sender counts, and the sender's own.
-struct Payload {
-    sender: usize,
-    number: u32,
-    living: Arc<AtomicI64>,
-}
-
-impl Payload {
-    fn new(sender: usize, number: u32, living: &Arc<AtomicI64>) -> Payload {
-        living.fetch_add(1, SeqCst);
-        Payload {
-            sender,
-            number,
-            living: living.clone(),
-        }
-    }
-}
-
-impl Drop for Payload {
-    fn drop(&mut self) {
-        self.living.fetch_sub(1, SeqCst);
-    }
-}
 
 fn waker() -> Waker {
     Waker::from(Unpark::current())

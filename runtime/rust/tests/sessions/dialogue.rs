@@ -3,9 +3,9 @@
 use std::time::Duration;
 use std::{mem, thread};
 
-use duologue::{Capacity, Endpoint, TryRecvError};
+use duologue::{spawn_service, Capacity, Endpoint, TryRecvError};
 
-use crate::golden::{bank, greeting, stream, type_switch};
+use crate::golden::{bank, stream};
 
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
@@ -30,94 +30,6 @@ fn receiving_after_ones_own_send_waits_for_the_slow_peer() -> Outcome {
     });
     assert!(matches!(client.recv()?, bank::LoginResponse::Ok(_)));
     slow.join().expect("the server panicked")?;
-    Ok(())
-}
-
-#[test]
-fn a_whole_bank_dialogue() -> Outcome {
-    let (server, client) = bank::init();
-    let server = thread::spawn(move || {
-        let bank::Login::Login { next: server, .. } = server.recv()?;
-        let bank::Login::Login { next: server, .. } = server.invalid()?.recv()?;
-        let (mut server, mut balance) = (server.ok()?, 0.0);
-        loop {
-            server = match server.recv()? {
-                bank::Connected::Deposit(money, next) => {
-                    balance += money;
-                    next
-                }
-                bank::Connected::Withdrawal { amount, next } if amount > balance => {
-                    next.insufficient_funds()?
-                }
-                bank::Connected::Withdrawal { amount, next } => {
-                    balance -= amount;
-                    next.money(amount)?
-                }
-                bank::Connected::Quit => return Ok::<_, duologue::Closed>(balance),
-            }
-        }
-    });
-    let bank::LoginResponse::Invalid(client) = client.login("a".into(), "b".into())?.recv()? else {
-        panic!("the first attempt is refused")
-    };
-    let bank::LoginResponse::Ok(client) = client.login("a".into(), "c".into())?.recv()? else {
-        panic!("the second attempt is accepted")
-    };
-    let client = client.deposit(100.0)?.deposit(1.5)?.withdrawal(50.0)?;
-    let bank::WithdrawalResponse::Money(money, client) = client.recv()? else {
-        panic!("there is money")
-    };
-    let bank::WithdrawalResponse::InsufficientFunds(client) = client.withdrawal(60.0)?.recv()?
-    else {
-        panic!("there is not that much")
-    };
-    client.quit()?;
-    assert_eq!(money, 50.0);
-    assert_eq!(server.join().expect("the server panicked")?, 51.5);
-    Ok(())
-}
-
-#[test]
-fn the_server_may_speak_first() -> Outcome {
-    let (mut server, mut client) = greeting::init();
-    for round in 0..100 {
-        let reply = server
-            .welcome(format!("w{round}"))?
-            .advice(format!("a{round}"))?;
-        let greeting::Hello::Welcome(welcome, more) = client.recv()?;
-        let greeting::More::Advice(advice, answer) = more.recv()?;
-        assert_eq!(
-            (welcome, advice),
-            (format!("w{round}"), format!("a{round}"))
-        );
-        client = answer.again()?;
-        let greeting::Reply::Again(next) = reply.recv()? else {
-            panic!("again")
-        };
-        server = next;
-    }
-    Ok(())
-}
-
-#[test]
-fn type_arguments_may_differ_between_transitions() -> Outcome {
-    let (mut server, mut client) = type_switch::init();
-    for number in 0..1000 {
-        let waiting = client.get_int()?;
-        let type_switch::Start::GetInt(answer) = server.recv()? else {
-            panic!("an int")
-        };
-        server = answer.thing(number)?;
-        let type_switch::Wait::Thing(got, next) = waiting.recv()?;
-        let waiting = next.get_str()?;
-        let type_switch::Start::GetStr(answer) = server.recv()? else {
-            panic!("a string")
-        };
-        server = answer.thing(got.to_string())?;
-        let type_switch::Wait::Thing(text, next) = waiting.recv()?;
-        assert_eq!(text, number.to_string());
-        client = next;
-    }
     Ok(())
 }
 
@@ -234,23 +146,6 @@ fn a_full_ring_waits_whatever_its_size() -> Outcome {
 }
 
 #[test]
-fn a_run_may_be_longer_than_a_word_has_bits() -> Outcome {
-    let (mut server, mut client) = stream::init_with::<u32>(Capacity::Bounded(1_000));
-    for number in 0..1_000 {
-        assert!(client.is_ready());
-        client = client.send(number)?;
-    }
-    for number in 0..1_000 {
-        let stream::Stream::Send(got, next) = server.recv()? else {
-            panic!("a number")
-        };
-        assert_eq!(got, number);
-        server = next;
-    }
-    Ok(())
-}
-
-#[test]
 fn readiness_is_known_without_consuming_the_endpoint() -> Outcome {
     let (mut server, mut client) = stream::init_with::<u8>(Capacity::Bounded(2));
     assert!(!server.is_ready());
@@ -279,4 +174,20 @@ fn endpoints_are_small_and_shareable() {
     shareable::<stream::server::Stream<std::cell::Cell<u8>>>();
     assert!(mem::size_of::<bank::client::Login>() <= 2 * mem::size_of::<usize>());
     assert!(mem::size_of::<Option<bank::server::Login>>() <= 2 * mem::size_of::<usize>());
+}
+
+#[test]
+fn a_service_on_a_thread() -> Outcome {
+    let sum = |mut server: stream::server::Stream<u32>| {
+        let mut sum = 0;
+        while let stream::Stream::Send(number, next) = server.recv()? {
+            sum += number;
+            server = next;
+        }
+        Ok::<u32, duologue::Closed>(sum)
+    };
+    let (client, serving) = spawn_service(stream::init, sum);
+    client.send(1)?.send(2)?.stop()?;
+    assert_eq!(serving.join().expect("no panic")?, 3);
+    Ok(())
 }

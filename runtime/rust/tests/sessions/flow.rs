@@ -1,8 +1,6 @@
 //! A protocol with an unbounded run whose other side belongs to a transport, written by hand.
 
-use duologue::generated::{
-    Branch, End, Remote, Row, Slot, Start, State, Stay, Transition, Turn, Wire,
-};
+use duologue::generated::{End, Remote, Row, Slot, Start, Stay, Turn, Wire};
 use duologue::Capacity;
 
 /// What its messages carry.
@@ -15,47 +13,22 @@ pub struct Flow<P>(std::marker::PhantomData<fn(P) -> P>);
 
 pub enum Answer {}
 
-impl<P: Payload> State for Flow<P> {
-    type Message = ();
-    const NAME: &'static str = "flow";
-
-    fn open(branch: Branch<Self>) {
-        match branch.index() {
-            0 => drop(branch.take::<0>()),
-            1 => drop(branch.take::<1>()),
-            _ => drop(branch.take::<2>()),
-        }
-    }
+state! {
+    [P: Payload] Flow<P>, "flow" of "", stays: true, (), |branch| match branch.index() {
+        0 => drop(branch.take::<0>()),
+        1 => drop(branch.take::<1>()),
+        _ => drop(branch.take::<2>()),
+    };
+    0 "more"(P) => Stay<Flow<P>>;
+    1 "ask"(P) => Turn<Answer>;
+    2 "stop"(P) => End;
 }
 
-impl<P: Payload> Transition<0> for Flow<P> {
-    type Payload = P;
-    type Next = Stay<Flow<P>>;
-}
-
-impl<P: Payload> Transition<1> for Flow<P> {
-    type Payload = P;
-    type Next = Turn<Answer>;
-}
-
-impl<P: Payload> Transition<2> for Flow<P> {
-    type Payload = P;
-    type Next = End;
-}
-
-impl State for Answer {
-    type Message = ();
-    const NAME: &'static str = "answer";
-    const STAYS: bool = false;
-
-    fn open(branch: Branch<Self>) {
+state! {
+    [] Answer, "answer" of "", stays: false, (), |branch| {
         branch.take::<0>();
-    }
-}
-
-impl Transition<0> for Answer {
-    type Payload = ();
-    type Next = End;
+    };
+    0 "yes"(()) => End;
 }
 
 impl<P: Payload> Remote for Flow<P> {

@@ -5,7 +5,7 @@ use std::pin::{pin, Pin};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-use duologue::{Capacity, Closed, Endpoint};
+use duologue::{Closed, Endpoint};
 
 use crate::golden::stream;
 use crate::unpark::Unpark;
@@ -19,37 +19,6 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             Poll::Pending => thread::park(),
         }
     }
-}
-
-#[test]
-fn a_stream_between_two_tasks() -> Result<(), Closed> {
-    for capacity in [
-        Capacity::Unbounded,
-        Capacity::Bounded(1),
-        Capacity::Bounded(5),
-    ] {
-        let (mut server, mut client) = stream::init_with::<u32>(capacity);
-        let sender = thread::spawn(move || {
-            block_on(async {
-                for number in 0..2_000 {
-                    client.ready().await;
-                    client = client.send(number)?;
-                }
-                client.stop().map_err(Closed::from)
-            })
-        });
-        let total = block_on(async {
-            let mut total = 0;
-            while let stream::Stream::Send(number, next) = server.recv_async().await? {
-                total += number;
-                server = next;
-            }
-            Ok::<_, Closed>(total)
-        })?;
-        assert_eq!(total, 1999 * 1000);
-        sender.join().expect("no panic")?;
-    }
-    Ok(())
 }
 
 #[test]

@@ -2,22 +2,24 @@
 #![allow(dead_code)]
 
 /// `bank`: alternation, choices, and a deposit loop that makes its run unbounded.
+#[macro_use]
 #[path = "golden/bank.rs"]
 pub mod bank;
 
 /// `stream`: one generic state that never turns. `init_with` begins it with any capacity.
 pub mod stream {
+    use ::duologue::generated::{endpoint, session, waits, End, Slot, Stay};
+    use ::duologue::{Capacity, Sending, TrySendError};
+
     #[inline]
     pub fn init<T: Send>() -> (server::Stream<T>, client::Stream<T>) {
-        init_with(::duologue::Capacity::Unbounded)
+        init_with(Capacity::Unbounded)
     }
 
     #[inline]
-    pub fn init_with<T: Send>(
-        capacity: ::duologue::Capacity,
-    ) -> (server::Stream<T>, client::Stream<T>) {
-        let slot = const { ::duologue::generated::Slot::new().messages(3).fit::<T>() };
-        let (first, second) = ::duologue::generated::session(slot, capacity);
+    pub fn init_with<T: Send>(capacity: Capacity) -> (server::Stream<T>, client::Stream<T>) {
+        let slot = const { Slot::new().messages(3).fit::<T>() };
+        let (first, second) = session(slot, capacity);
         (second, client::Stream(first))
     }
 
@@ -27,47 +29,37 @@ pub mod stream {
     }
 
     pub mod client {
-        use super::state;
+        use super::*;
 
-        pub struct Stream<T>(pub(super) ::duologue::Sender<state::Stream<T>>);
+        sender!(Stream [T: Send] state::Stream<T> {
+            0 send(x0: T) -> Stream<T>, via Stream;
+            1 stop() -> ();
+        });
 
         impl<T: Send> Stream<T> {
             #[inline]
-            pub fn send(self, x0: T) -> Result<Stream<T>, ::duologue::SendError<T>> {
-                self.0.send::<0>(x0).map(Stream)
-            }
-
-            #[inline]
-            pub fn try_send(
-                self,
-                x0: T,
-            ) -> Result<Stream<T>, ::duologue::TrySendError<T, (Self, T)>> {
+            pub fn try_send(self, x0: T) -> Result<Stream<T>, TrySendError<T, (Self, T)>> {
                 self.0.try_send::<_, _, 0>(x0)
             }
 
             #[inline]
-            pub fn send_async(self, x0: T) -> ::duologue::Sending<Self, Stream<T>, 0> {
+            pub fn send_async(self, x0: T) -> Sending<Self, Stream<T>, 0> {
                 self.0.send_async(x0)
             }
 
             #[inline]
-            pub fn stop(self) -> Result<(), ::duologue::SendError<()>> {
-                self.0.send::<1>(())
-            }
-
-            #[inline]
-            pub fn try_stop(self) -> Result<(), ::duologue::TrySendError<(), (Self, ())>> {
+            pub fn try_stop(self) -> Result<(), TrySendError<(), (Self, ())>> {
                 self.0.try_send::<_, _, 1>(())
             }
 
             #[inline]
-            pub fn stop_async(self) -> ::duologue::Sending<Self, (), 1> {
+            pub fn stop_async(self) -> Sending<Self, (), 1> {
                 self.0.send_async(())
             }
         }
 
-        ::duologue::generated::endpoint!(Stream<T>, client "Stream");
-        ::duologue::generated::waits!(Stream<T>);
+        endpoint!(Stream<T>, client "Stream");
+        waits!(Stream<T>);
     }
 
     pub mod server {
@@ -75,54 +67,37 @@ pub mod stream {
     }
 
     pub mod state {
+        use super::*;
+
         pub struct Stream<T>(::std::marker::PhantomData<fn(T) -> T>);
 
-        impl<T: Send> ::duologue::generated::State for Stream<T> {
-            type Message = super::Stream<T>;
-            const NAME: &'static str = "stream.Stream";
-
-            #[inline]
-            fn open(branch: ::duologue::generated::Branch<Self>) -> super::Stream<T> {
-                match branch.index() {
-                    0 => {
-                        let (x0, next) = branch.take::<0>();
-                        super::Stream::Send(x0, next)
-                    }
-                    1 => {
-                        let ((), ()) = branch.take::<1>();
-                        super::Stream::Stop
-                    }
-                    _ => branch.refuse(),
+        state! {
+            [T: Send] Stream<T>, "stream.Stream" of "", stays: true, super::Stream<T>, |branch| match branch.index() {
+                0 => {
+                    let (x0, next) = branch.take::<0>();
+                    super::Stream::Send(x0, next)
                 }
-            }
-        }
-
-        impl<T: Send> ::duologue::generated::Transition<0> for Stream<T> {
-            type Payload = T;
-            type Next = ::duologue::generated::Stay<Stream<T>>;
-            const MESSAGE: &'static str = "send";
-        }
-
-        impl<T: Send> ::duologue::generated::Transition<1> for Stream<T> {
-            type Payload = ();
-            type Next = ::duologue::generated::End;
-            const MESSAGE: &'static str = "stop";
+                1 => {
+                    let ((), ()) = branch.take::<1>();
+                    super::Stream::Stop
+                }
+                _ => branch.refuse(),
+            };
+            0 "send"(T) => Stay<Stream<T>>;
+            1 "stop"(()) => End;
         }
     }
 }
 
 /// `type_switch`: the type argument differs from one transition to the next.
 pub mod type_switch {
+    use ::duologue::generated::{endpoint, session, Slot, Turn};
+    use ::duologue::{Capacity, Receiver};
+
     #[inline]
     pub fn init() -> (server::Start, client::Start) {
-        let slot = const {
-            ::duologue::generated::Slot::new()
-                .messages(3)
-                .fit::<i64>()
-                .fit::<String>()
-        };
-        let (first, second) =
-            ::duologue::generated::session(slot, ::duologue::Capacity::Bounded(1));
+        let slot = const { Slot::new().messages(3).fit::<i64>().fit::<String>() };
+        let (first, second) = session(slot, Capacity::Bounded(1));
         (second, client::Start(first))
     }
 
@@ -136,105 +111,61 @@ pub mod type_switch {
     }
 
     pub mod client {
-        use super::state;
+        use super::*;
 
-        pub struct Start(pub(super) ::duologue::Sender<state::Start>);
+        sender!(Start [] state::Start {
+            0 get_int() -> Wait<i64>;
+            1 get_str() -> Wait<String>;
+        });
+        pub type Wait<T> = Receiver<state::Wait<T>>;
 
-        impl Start {
-            #[inline]
-            pub fn get_int(self) -> Result<Wait<i64>, ::duologue::SendError<()>> {
-                self.0.send::<0>(())
-            }
-
-            #[inline]
-            pub fn get_str(self) -> Result<Wait<String>, ::duologue::SendError<()>> {
-                self.0.send::<1>(())
-            }
-        }
-
-        pub type Wait<T> = ::duologue::Receiver<state::Wait<T>>;
-
-        ::duologue::generated::endpoint!(Start, client "Start");
+        endpoint!(Start, client "Start");
     }
 
     pub mod server {
-        use super::state;
+        use super::*;
 
-        pub type Start = ::duologue::Receiver<state::Start>;
-
-        pub struct Wait<T>(pub(super) ::duologue::Sender<state::Wait<T>>);
-
-        impl<T: Send> Wait<T> {
-            #[inline]
-            pub fn thing(self, x0: T) -> Result<Start, ::duologue::SendError<T>> {
-                self.0.send::<0>(x0)
-            }
-        }
+        pub type Start = Receiver<state::Start>;
+        sender!(Wait [T: Send] state::Wait<T> {
+            0 thing(x0: T) -> Start;
+        });
     }
 
     pub mod state {
+        use super::*;
+
         pub enum Start {}
-
-        impl ::duologue::generated::State for Start {
-            type Message = super::Start;
-            const NAME: &'static str = "type_switch.start";
-            const STAYS: bool = false;
-
-            #[inline]
-            fn open(branch: ::duologue::generated::Branch<Self>) -> super::Start {
-                match branch.index() {
-                    0 => super::Start::GetInt(super::server::Wait(branch.take::<0>().1)),
-                    1 => super::Start::GetStr(super::server::Wait(branch.take::<1>().1)),
-                    _ => branch.refuse(),
-                }
-            }
-        }
-
-        impl ::duologue::generated::Transition<0> for Start {
-            type Payload = ();
-            type Next = ::duologue::generated::Turn<Wait<i64>>;
-            const MESSAGE: &'static str = "get_int";
-        }
-
-        impl ::duologue::generated::Transition<1> for Start {
-            type Payload = ();
-            type Next = ::duologue::generated::Turn<Wait<String>>;
-            const MESSAGE: &'static str = "get_str";
-        }
-
         pub struct Wait<T>(::std::marker::PhantomData<fn(T) -> T>);
 
-        impl<T: Send> ::duologue::generated::State for Wait<T> {
-            type Message = super::Wait<T>;
-            const NAME: &'static str = "type_switch.wait";
-            const STAYS: bool = false;
-
-            #[inline]
-            fn open(branch: ::duologue::generated::Branch<Self>) -> super::Wait<T> {
-                let (x0, next) = branch.take::<0>();
-                super::Wait::Thing(x0, super::client::Start(next))
-            }
+        state! {
+            [] Start, "type_switch.start" of "", stays: false, super::Start, |branch| match branch.index() {
+                0 => super::Start::GetInt(server::Wait(branch.take::<0>().1)),
+                1 => super::Start::GetStr(server::Wait(branch.take::<1>().1)),
+                _ => branch.refuse(),
+            };
+            0 "get_int"(()) => Turn<Wait<i64>>;
+            1 "get_str"(()) => Turn<Wait<String>>;
         }
 
-        impl<T: Send> ::duologue::generated::Transition<0> for Wait<T> {
-            type Payload = T;
-            type Next = ::duologue::generated::Turn<Start>;
-            const MESSAGE: &'static str = "thing";
+        state! {
+            [T: Send] Wait<T>, "type_switch.wait" of "", stays: false, super::Wait<T>, |branch| {
+                let (x0, next) = branch.take::<0>();
+                super::Wait::Thing(x0, client::Start(next))
+            };
+            0 "thing"(T) => Turn<Start>;
         }
     }
 }
 
 /// `nest`: an endpoint travels inside a message of the same protocol, so sessions can be nested to any depth.
 pub mod nest {
+    use ::duologue::generated::{session, End, Slot};
+    use ::duologue::Capacity;
+
     #[inline]
     pub fn init() -> (server::Outer, client::Outer) {
-        let slot = const {
-            ::duologue::generated::Slot::new()
-                .messages(3)
-                .fit::<server::Outer>()
-        };
-        let (first, second) =
-            ::duologue::generated::session(slot, ::duologue::Capacity::Bounded(1));
+        let slot = const { Slot::new().messages(3).fit::<server::Outer>() };
+        let (first, second) = session(slot, Capacity::Bounded(1));
         (second, client::Outer(first))
     }
 
@@ -243,17 +174,11 @@ pub mod nest {
     }
 
     pub mod client {
-        pub struct Outer(pub(super) ::duologue::Sender<super::state::Outer>);
+        use super::{server, state};
 
-        impl Outer {
-            #[inline]
-            pub fn inner(
-                self,
-                x0: super::server::Outer,
-            ) -> Result<(), ::duologue::SendError<super::server::Outer>> {
-                self.0.send::<0>(x0)
-            }
-        }
+        sender!(Outer [] state::Outer {
+            0 inner(x0: server::Outer) -> ();
+        });
     }
 
     pub mod server {
@@ -261,40 +186,31 @@ pub mod nest {
     }
 
     pub mod state {
+        use super::{server, End};
+
         pub enum Outer {}
 
-        impl ::duologue::generated::State for Outer {
-            type Message = super::Outer;
-            const NAME: &'static str = "nest.outer";
-            const STAYS: bool = false;
-
-            #[inline]
-            fn open(branch: ::duologue::generated::Branch<Self>) -> super::Outer {
+        state! {
+            [] Outer, "nest.outer" of "", stays: false, super::Outer, |branch| {
                 let (x0, ()) = branch.take::<0>();
                 super::Outer::Inner(x0)
-            }
-        }
-
-        impl ::duologue::generated::Transition<0> for Outer {
-            type Payload = super::server::Outer;
-            type Next = ::duologue::generated::End;
-            const MESSAGE: &'static str = "inner";
+            };
+            0 "inner"(server::Outer) => End;
         }
     }
 }
 
 /// `greeting`: starts with `recv`, so the server sends first; then a run of two.
 pub mod greeting {
-    pub const CAPACITY: ::duologue::Capacity = ::duologue::Capacity::Bounded(2);
+    use ::duologue::generated::{session, End, Slot, Stay, Turn};
+    use ::duologue::{Capacity, Receiver};
+
+    pub const CAPACITY: Capacity = Capacity::Bounded(2);
 
     #[inline]
     pub fn init() -> (server::Hello, client::Hello) {
-        let slot = const {
-            ::duologue::generated::Slot::new()
-                .messages(3)
-                .fit::<String>()
-        };
-        let (first, second) = ::duologue::generated::session(slot, CAPACITY);
+        let slot = const { Slot::new().messages(3).fit::<String>() };
+        let (first, second) = session(slot, CAPACITY);
         (server::Hello(first), second)
     }
 
@@ -312,120 +228,62 @@ pub mod greeting {
     }
 
     pub mod client {
-        use super::state;
+        use super::{state, Receiver};
 
-        pub type Hello = ::duologue::Receiver<state::Hello>;
-        pub type More = ::duologue::Receiver<state::More>;
-
-        pub struct Reply(pub(super) ::duologue::Sender<state::Reply>);
-
-        impl Reply {
-            #[inline]
-            pub fn again(self) -> Result<Hello, ::duologue::SendError<()>> {
-                self.0.send::<0>(())
-            }
-
-            #[inline]
-            pub fn bye(self) -> Result<(), ::duologue::SendError<()>> {
-                self.0.send::<1>(())
-            }
-        }
+        pub type Hello = Receiver<state::Hello>;
+        pub type More = Receiver<state::More>;
+        sender!(Reply [] state::Reply {
+            0 again() -> Hello;
+            1 bye() -> ();
+        });
     }
 
     pub mod server {
-        use super::state;
+        use super::{state, Receiver};
 
-        pub struct Hello(pub(super) ::duologue::Sender<state::Hello>);
-
-        impl Hello {
-            #[inline]
-            pub fn welcome(self, x0: String) -> Result<More, ::duologue::SendError<String>> {
-                self.0.send::<0>(x0).map(More)
-            }
-        }
-
-        pub struct More(pub(super) ::duologue::Sender<state::More>);
-
-        impl More {
-            #[inline]
-            pub fn advice(self, x0: String) -> Result<Reply, ::duologue::SendError<String>> {
-                self.0.send::<0>(x0)
-            }
-        }
-
-        pub type Reply = ::duologue::Receiver<state::Reply>;
+        sender!(Hello [] state::Hello {
+            0 welcome(x0: String) -> More, via More;
+        });
+        sender!(More [] state::More {
+            0 advice(x0: String) -> Reply;
+        });
+        pub type Reply = Receiver<state::Reply>;
     }
 
     pub mod state {
+        use super::{client, server, End, Stay, Turn};
+
         pub enum Hello {}
-
-        impl ::duologue::generated::State for Hello {
-            type Message = super::Hello;
-            const NAME: &'static str = "greeting.hello";
-
-            #[inline]
-            fn open(branch: ::duologue::generated::Branch<Self>) -> super::Hello {
-                let (x0, next) = branch.take::<0>();
-                super::Hello::Welcome(x0, next)
-            }
-        }
-
-        impl ::duologue::generated::Transition<0> for Hello {
-            type Payload = String;
-            type Next = ::duologue::generated::Stay<More>;
-            const MESSAGE: &'static str = "welcome";
-        }
-
         pub enum More {}
-
-        impl ::duologue::generated::State for More {
-            type Message = super::More;
-            const NAME: &'static str = "greeting.more";
-            const STAYS: bool = false;
-
-            #[inline]
-            fn open(branch: ::duologue::generated::Branch<Self>) -> super::More {
-                let (x0, next) = branch.take::<0>();
-                super::More::Advice(x0, super::client::Reply(next))
-            }
-        }
-
-        impl ::duologue::generated::Transition<0> for More {
-            type Payload = String;
-            type Next = ::duologue::generated::Turn<Reply>;
-            const MESSAGE: &'static str = "advice";
-        }
-
         pub enum Reply {}
 
-        impl ::duologue::generated::State for Reply {
-            type Message = super::Reply;
-            const NAME: &'static str = "greeting.reply";
-            const STAYS: bool = false;
+        state! {
+            [] Hello, "greeting.hello" of "", stays: true, super::Hello, |branch| {
+                let (x0, next) = branch.take::<0>();
+                super::Hello::Welcome(x0, next)
+            };
+            0 "welcome"(String) => Stay<More>;
+        }
 
-            #[inline]
-            fn open(branch: ::duologue::generated::Branch<Self>) -> super::Reply {
-                match branch.index() {
-                    0 => super::Reply::Again(super::server::Hello(branch.take::<0>().1)),
-                    1 => {
-                        let ((), ()) = branch.take::<1>();
-                        super::Reply::Bye
-                    }
-                    _ => branch.refuse(),
+        state! {
+            [] More, "greeting.more" of "", stays: false, super::More, |branch| {
+                let (x0, next) = branch.take::<0>();
+                super::More::Advice(x0, client::Reply(next))
+            };
+            0 "advice"(String) => Turn<Reply>;
+        }
+
+        state! {
+            [] Reply, "greeting.reply" of "", stays: false, super::Reply, |branch| match branch.index() {
+                0 => super::Reply::Again(server::Hello(branch.take::<0>().1)),
+                1 => {
+                    let ((), ()) = branch.take::<1>();
+                    super::Reply::Bye
                 }
-            }
-        }
-
-        impl ::duologue::generated::Transition<0> for Reply {
-            type Payload = ();
-            type Next = ::duologue::generated::Turn<Hello>;
-            const MESSAGE: &'static str = "again";
-        }
-
-        impl ::duologue::generated::Transition<1> for Reply {
-            type Payload = ();
-            type Next = ::duologue::generated::End;
-            const MESSAGE: &'static str = "bye";
+                _ => branch.refuse(),
+            };
+            0 "again"(()) => Turn<Hello>;
+            1 "bye"(()) => End;
         }
     }
 }

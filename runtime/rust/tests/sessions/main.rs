@@ -4,6 +4,8 @@
 
 extern crate duologue_runtime as duologue;
 
+#[macro_use]
+mod golden;
 mod blocking;
 mod bomb;
 mod closing;
@@ -15,10 +17,10 @@ mod far_end;
 mod filter;
 mod flow;
 mod futures;
-mod golden;
 mod held;
 mod limits;
 mod observed;
+mod payload;
 mod port_set;
 mod random;
 mod recorded;
@@ -26,7 +28,6 @@ mod recorded;
 mod refused;
 mod select;
 mod sending;
-mod services;
 mod shared;
 mod unpark;
 mod unread;

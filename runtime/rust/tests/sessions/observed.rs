@@ -1,10 +1,11 @@
 //! Sessions with an observer.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::future::{poll_fn, Future};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::thread;
@@ -435,50 +436,40 @@ fn an_observer_may_take_a_lock_under_which_the_receiver_waits() {
     }
 }
 
-/// The text of an endpoint: protocol, side, state, and the number of the session, which its observer gets, too.
-#[test]
-fn endpoints_print_their_session() -> Result<(), duologue::Closed> {
-    let number = |text: String, before: &str| -> u64 {
-        let number = text
-            .strip_prefix(before)
-            .and_then(|text| text.strip_suffix(')'));
-        let number = number.and_then(|number| number.parse().ok());
-        number.unwrap_or_else(|| panic!("{text}"))
-    };
-    let (server, client) = crate::golden::bank::init();
-    let first = number(format!("{client:?}"), "Sender(client, bank.login #");
-    let other = number(format!("{server:?}"), "Receiver(server, bank.login #");
-    assert_eq!(first, other);
-    let client = client.login("holk".into(), "1234".into())?;
-    let later = number(
-        format!("{client:?}"),
-        "Receiver(client, bank.login_response #",
-    );
-    assert_eq!(first, later);
-    let crate::golden::bank::Login::Login { next, .. } = server.recv()?;
-    let later = number(format!("{next:?}"), "Sender(server, bank.login_response #");
-    assert_eq!(first, later);
-
-    let (server, client) = crate::golden::bank::init();
-    let second = number(format!("{client:?}"), "Sender(client, bank.login #");
-    assert_ne!(first, second, "another session");
-    drop((server, client));
-    let events = Arc::new(Numbers::default());
-    let (server, client) = duologue::observed(crate::golden::bank::init(), events.clone());
-    let text = format!("{client:?}");
-    let third = number(text, "Sender(client, bank.login #");
-    assert_eq!(events.0.load(std::sync::atomic::Ordering::SeqCst), third);
-    drop((server, client));
-    Ok(())
-}
-
 /// The number of the last session that began.
 #[derive(Default)]
-struct Numbers(std::sync::atomic::AtomicU64);
+struct Numbers(AtomicU64);
 
-impl duologue::observe::Observer for Numbers {
-    fn began(&self, session: &duologue::observe::Session) {
-        self.0
-            .store(session.id, std::sync::atomic::Ordering::SeqCst);
+impl Observer for Numbers {
+    fn began(&self, session: &Session) {
+        self.0.store(session.id, Ordering::SeqCst);
     }
+}
+
+/// The text of an endpoint: protocol, side, state, and the number of the session, which its observer gets, too.
+#[test]
+fn endpoints_print_their_session() -> Result<(), Closed> {
+    let number = |end: &dyn fmt::Debug, before: &str| -> u64 {
+        let text = format!("{end:?}");
+        let number = text.strip_prefix(before);
+        let number = number.and_then(|rest| rest.strip_suffix(')')?.parse().ok());
+        number.unwrap_or_else(|| panic!("{text}"))
+    };
+    let (server, client) = bank::init();
+    let first = number(&client, "Sender(client, bank.login #");
+    assert_eq!(first, number(&server, "Receiver(server, bank.login #"));
+    let client = client.login("holk".into(), "1234".into())?;
+    assert_eq!(
+        first,
+        number(&client, "Receiver(client, bank.login_response #")
+    );
+    let bank::Login::Login { next, .. } = server.recv()?;
+    assert_eq!(first, number(&next, "Sender(server, bank.login_response #"));
+
+    let events = Arc::new(Numbers::default());
+    let (_server, client) = observed(bank::init(), events.clone());
+    let second = number(&client, "Sender(client, bank.login #");
+    assert_ne!(first, second, "another session");
+    assert_eq!(events.0.load(Ordering::SeqCst), second);
+    Ok(())
 }

@@ -155,40 +155,6 @@ fn a_flood_does_not_drown_the_others() -> Result<(), Closed> {
 }
 
 #[test]
-fn threads_send_and_every_message_arrives_once_and_in_order() -> Result<(), Closed> {
-    const SENDERS: usize = 4;
-    const MESSAGES: u32 = if cfg!(miri) { 30 } else { 20_000 };
-    let mut set = PortSet::new();
-    let mut threads = Vec::new();
-    for number in 0..SENDERS {
-        let (port, mut client) = stream::init::<u32>();
-        set.insert(port, number);
-        threads.push(thread::spawn(move || {
-            for message in 0..MESSAGES {
-                client = client.send(message)?;
-                if message % 1_000 == number as u32 {
-                    thread::yield_now();
-                }
-            }
-            client.stop().map_err(Closed::from)
-        }));
-    }
-    let mut expected = [0; SENDERS];
-    while let Some((number, message)) = set.recv() {
-        if let Stream::Send(message, next) = message? {
-            assert_eq!(message, expected[number]);
-            expected[number] += 1;
-            set.insert(next, number);
-        }
-    }
-    assert_eq!(expected, [MESSAGES; SENDERS]);
-    for thread in threads {
-        thread.join().expect("no panic")?;
-    }
-    Ok(())
-}
-
-#[test]
 fn a_hundred_thousand_endpoints() {
     const ENDPOINTS: usize = if cfg!(miri) { 200 } else { 100_000 };
     let mut set = PortSet::new();

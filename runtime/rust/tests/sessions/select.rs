@@ -85,24 +85,6 @@ fn the_lowest_place_does_not_always_win() -> Result<(), Closed> {
     Ok(())
 }
 
-#[test]
-fn an_endpoint_that_closes_is_an_answer() {
-    let (mut numbers, client) = stream::init::<u32>();
-    let (mut login, _bank_client) = bank::init();
-    drop(client);
-    let why = select! {
-        numbers => {
-            Stream::Send(..) | Stream::Stop => None,
-            closed(why) => Some(why),
-        }
-        login => {
-            bank::Login::Login { username: name, .. } -> answer { drop((name, answer)); None }
-            closed => None,
-        }
-    };
-    assert_eq!(why.map(|why| why.state()), Some("Stream"));
-}
-
 /// Receives one message, with an arm in each form that a message with named fields can have.
 fn heard(mut account: bank::server::Connected) -> String {
     select! {
@@ -114,7 +96,7 @@ fn heard(mut account: bank::server::Connected) -> String {
             bank::Connected::Withdrawal { amount: 5.0, .. } | bank::Connected::Quit => "either".to_owned(),
             bank::Connected::Withdrawal { amount, } -> _next => amount.to_string(),
             bank::Connected::Deposit(amount) -> _next => format!("deposit of {amount}"),
-            closed => "closed".to_owned(),
+            closed(why) => format!("closed in {}", why.state()),
         }
     }
 }
@@ -145,7 +127,7 @@ fn fields_with_names_are_patterns_in_arms() -> Result<(), Closed> {
                 drop(client);
                 Ok(())
             },
-            "closed",
+            "closed in connected",
         ),
     ];
     let connected = || -> Result<_, Closed> {
@@ -229,48 +211,6 @@ fn a_sender_that_waits_for_room_may_stand_beside_receivers() -> Result<(), Close
     }
     drop(client);
     reading.join().expect("no panic")
-}
-
-#[test]
-fn threads_wait_and_are_woken() -> Result<(), Closed> {
-    const MESSAGES: u32 = if cfg!(miri) { 20 } else { 2_000 };
-    let (mut evens, mut odds) = (stream::init::<u32>(), stream::init::<u32>());
-    let send = |mut client: stream::client::Stream<u32>, first: u32| {
-        thread::spawn(move || {
-            for number in (first..MESSAGES).step_by(2) {
-                client = client.send(number)?;
-                if number % 16 < 2 {
-                    thread::yield_now();
-                }
-            }
-            client.stop().map_err(Closed::from)
-        })
-    };
-    let senders = [send(evens.1, 0), send(odds.1, 1)];
-    let (mut even, mut odd) = (Some(0), Some(1));
-    while even.is_some() || odd.is_some() {
-        // A finished stream is replaced by an endpoint that is closed, so the loop does not wait for it.
-        match (even, odd) {
-            (Some(expected), Some(_)) => select! {
-                odds.0 => { Stream::Send(n) -> next => { assert_eq!(Some(n), odd); odd = Some(n + 2); odds.0 = next }
-                    Stream::Stop => { odd = None; odds.0 = stream::init().0 } closed(why) => return Err(why) }
-                evens.0 => { Stream::Send(n) -> next => { assert_eq!(n, expected); even = Some(n + 2); evens.0 = next }
-                    Stream::Stop => { even = None; evens.0 = stream::init().0 } closed(why) => return Err(why) }
-            },
-            (Some(_), None) => match evens.0.recv()? {
-                Stream::Send(n, next) => (even, evens.0) = (Some(n + 2), next),
-                Stream::Stop => break,
-            },
-            (None, _) => match odds.0.recv()? {
-                Stream::Send(n, next) => (odd, odds.0) = (Some(n + 2), next),
-                Stream::Stop => break,
-            },
-        }
-    }
-    for sender in senders {
-        sender.join().expect("no panic")?;
-    }
-    Ok(())
 }
 
 #[test]

@@ -1,15 +1,12 @@
 //! One endpoint, many senders.
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use std::thread;
 
 use duologue::generated::{session, Slot};
-use duologue::{Capacity, Closed, SharedSender, TrySendError};
+use duologue::{Capacity, SharedSender, TrySendError};
 
-use crate::futures::block_on;
 use crate::golden::stream::{self, state, Stream};
 use crate::unpark::Unpark;
 
@@ -18,74 +15,6 @@ type Shared<T> = SharedSender<state::Stream<T>>;
 fn init<T: Send>(capacity: Capacity) -> (stream::server::Stream<T>, Shared<T>) {
     let (sender, receiver) = session(Slot::new().fit::<T>(), capacity);
     (receiver, SharedSender::new(sender))
-}
-
-/// Receives until all senders have disconnected. Checks the order of each sender's messages, and returns how many came
-/// from each.
-fn read_all(mut server: stream::server::Stream<(usize, u32)>) -> HashMap<usize, u32> {
-    let mut expected = HashMap::new();
-    while let Ok(Stream::Send((sender, message), next)) = server.recv() {
-        let expected = expected.entry(sender).or_insert(0);
-        assert_eq!(message, *expected, "of sender {sender}");
-        *expected += 1;
-        server = next;
-    }
-    expected
-}
-
-#[test]
-fn many_threads_send_and_nothing_is_lost_or_overtakes() {
-    const SENDERS: usize = 4;
-    const MESSAGES: u32 = if cfg!(miri) { 20 } else { 5_000 };
-    for capacity in [
-        Capacity::Unbounded,
-        Capacity::Bounded(1),
-        Capacity::Bounded(3),
-    ] {
-        let (server, shared) = init(capacity);
-        let mut threads = Vec::new();
-        for sender in 0..SENDERS {
-            let shared = shared.clone();
-            threads.push(thread::spawn(move || {
-                for message in 0..MESSAGES {
-                    shared.send::<0>((sender, message))?;
-                }
-                Ok::<(), Closed>(())
-            }));
-        }
-        drop(shared);
-        let heard = read_all(server);
-        assert_eq!(heard.len(), SENDERS);
-        assert!(heard.values().all(|messages| *messages == MESSAGES));
-        for thread in threads {
-            thread.join().expect("no panic").expect("receiver is open");
-        }
-    }
-}
-
-#[test]
-fn tasks_wait_for_room_as_threads_do() {
-    const MESSAGES: u32 = if cfg!(miri) { 20 } else { 2_000 };
-    let (server, shared) = init(Capacity::Bounded(2));
-    let task = |sender: usize, shared: Shared<(usize, u32)>| {
-        thread::spawn(move || {
-            block_on(async {
-                for message in 0..MESSAGES {
-                    shared.send_async::<0>((sender, message)).await?;
-                }
-                Ok::<(), Closed>(())
-            })
-        })
-    };
-    let tasks = [task(0, shared.clone()), task(1, shared.clone())];
-    drop(shared);
-    assert_eq!(
-        read_all(server),
-        HashMap::from([(0, MESSAGES), (1, MESSAGES)])
-    );
-    for task in tasks {
-        task.join().expect("no panic").expect("receiver is open");
-    }
 }
 
 #[test]
@@ -108,21 +37,6 @@ fn a_full_ring_is_told_from_a_closed_session() {
             .map_err(|error| error.into_payload()),
         Err(5)
     );
-}
-
-#[test]
-fn those_who_wait_for_room_are_told_that_the_receiver_left() {
-    let (server, shared) = init::<u32>(Capacity::Bounded(1));
-    shared.send::<0>(0).expect("receiver is open");
-    let senders = [1, 2, 3].map(|number| {
-        let shared = shared.clone();
-        thread::spawn(move || shared.send::<0>(number).is_err())
-    });
-    thread::yield_now();
-    drop(server);
-    for sender in senders {
-        assert!(sender.join().expect("no panic"));
-    }
 }
 
 #[test]

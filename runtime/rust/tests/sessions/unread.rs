@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::thread;
 
-use duologue::generated::{session, Branch, Slot, State, Stay, Transition};
+use duologue::generated::{session, End, Slot, Stay};
 use duologue::{Capacity, Closed, Endpoint, Receiver, TryRecvError};
 
 use crate::golden::{nest, stream};
@@ -34,27 +34,39 @@ fn with_small_stack(work: impl FnOnce() + Send + 'static) {
 
 #[test]
 fn unread_messages_are_destroyed_exactly_once() -> Result<(), Closed> {
-    for sent in 0..40 {
-        for read in 0..=sent {
+    let rings = [
+        (Capacity::Unbounded, 40),
+        (Capacity::Bounded(3), 13),
+        (Capacity::Bounded(7), 41),
+    ];
+    for (capacity, most) in rings {
+        for (sends, reads) in
+            (0..most).flat_map(|sends| (0..=sends).map(move |reads| (sends, reads)))
+        {
             let drops = Arc::new(AtomicUsize::new(0));
-            let (mut server, mut client) = stream::init::<Counted>();
-            for _ in 0..sent {
-                client = client.send(Counted(drops.clone()))?;
-            }
-            for _ in 0..read {
+            let (mut server, mut client) = stream::init_with::<Counted>(capacity);
+            let (mut sent, mut read) = (0, 0);
+            // A full ring is read, as far as it may be.
+            while sent < sends && client.is_ready() || read < reads.min(sent) {
+                if sent < sends && client.is_ready() {
+                    client = client.send(Counted(drops.clone()))?;
+                    sent += 1;
+                    continue;
+                }
                 let stream::Stream::Send(_, next) = server.recv()? else {
                     panic!("a message")
                 };
                 server = next;
+                read += 1;
             }
             assert_eq!(drops.load(Relaxed), read);
-            if sent % 2 == 0 {
+            if sends % 2 == 0 {
                 drop(client);
                 drop(server);
             } else {
                 drop(server);
                 assert_eq!(drops.load(Relaxed), sent);
-                drop(client);
+                assert!(client.send(Counted(Arc::default())).is_err());
             }
             assert_eq!((drops.load(Relaxed), Arc::strong_count(&drops)), (sent, 1));
         }
@@ -65,18 +77,9 @@ fn unread_messages_are_destroyed_exactly_once() -> Result<(), Closed> {
 /// `swing:send<T, U> { next(T) -> swing<U, T> }`: each message leads to the same state with other arguments.
 struct Swing<T, U>(PhantomData<fn(T) -> U>);
 
-impl<T: Send, U: Send> State for Swing<T, U> {
-    type Message = (T, Receiver<Swing<U, T>>);
-    const NAME: &'static str = "swing";
-
-    fn open(branch: Branch<Self>) -> Self::Message {
-        branch.take::<0>()
-    }
-}
-
-impl<T: Send, U: Send> Transition<0> for Swing<T, U> {
-    type Payload = T;
-    type Next = Stay<Swing<U, T>>;
+state! {
+    [T: Send, U: Send] Swing<T, U>, "swing" of "", stays: true, (T, Receiver<Swing<U, T>>), |branch| branch.take::<0>();
+    0 "next"(T) => Stay<Swing<U, T>>;
 }
 
 /// Has its [`Counted`] at another offset in the slot than a [`Counted`] alone.
@@ -364,18 +367,9 @@ fn a_panic_deep_inside_reaches_the_drop_and_all_else_is_destroyed() {
 /// `last<T> { only(T) -> ! }`
 struct Last<T>(PhantomData<fn(T)>);
 
-impl<T: Send> State for Last<T> {
-    type Message = T;
-    const NAME: &'static str = "last.only";
-
-    fn open(branch: Branch<Self>) -> T {
-        branch.take::<0>().0
-    }
-}
-
-impl<T: Send> Transition<0> for Last<T> {
-    type Payload = T;
-    type Next = duologue::generated::End;
+state! {
+    [T: Send] Last<T>, "last.only" of "", stays: true, T, |branch| branch.take::<0>().0;
+    0 "only"(T) => End;
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use duologue::generated::{session, Branch, Slot, State, Stay, Transition, Turn};
+use duologue::generated::{session, End, Slot, State, Stay, Turn};
 use duologue::{Capacity, Endpoint, Receiver, SendError, Sender, TryRecvError};
 
 use crate::random::Random;
@@ -32,66 +32,32 @@ enum Heard<S: State> {
     Bye(Payload),
 }
 
-impl State for Talk {
-    type Message = Heard<Talk>;
-    const NAME: &'static str = "walk.talk";
-
-    fn open(branch: Branch<Self>) -> Heard<Talk> {
-        match branch.index() {
-            0 => {
-                let (payload, next) = branch.take::<0>();
-                Heard::More(payload, next)
-            }
-            1 => {
-                let (payload, next) = branch.take::<1>();
-                Heard::Talk(payload, next)
-            }
-            2 => {
-                let (payload, next) = branch.take::<2>();
-                Heard::Ask(payload, next)
-            }
-            _ => Heard::Bye(branch.take::<3>().0),
-        }
-    }
+fn pair<A, B, C>((one, other): (A, B), make: fn(A, B) -> C) -> C {
+    make(one, other)
 }
 
-impl State for Ask {
-    type Message = Heard<Ask>;
-    const NAME: &'static str = "walk.ask";
-    const STAYS: bool = false;
-
-    fn open(branch: Branch<Self>) -> Heard<Ask> {
-        match branch.index() {
-            1 => {
-                let (payload, next) = branch.take::<1>();
-                Heard::Talk(payload, next)
-            }
-            2 => {
-                let (payload, next) = branch.take::<2>();
-                Heard::Ask(payload, next)
-            }
-            _ => Heard::Bye(branch.take::<3>().0),
-        }
-    }
+state! {
+    [] Talk, "walk.talk" of "", stays: true, Heard<Talk>, |branch| match branch.index() {
+        0 => pair(branch.take::<0>(), Heard::More),
+        1 => pair(branch.take::<1>(), Heard::Talk),
+        2 => pair(branch.take::<2>(), Heard::Ask),
+        _ => Heard::Bye(branch.take::<3>().0),
+    };
+    0 "more"(Payload) => Stay<Talk>;
+    1 "talk"(Payload) => Turn<Talk>;
+    2 "ask"(Payload) => Turn<Ask>;
+    3 "bye"(Payload) => End;
 }
 
-macro_rules! transitions {
-    ($($state:ty: $index:literal => $next:ty,)*) => {$(
-        impl Transition<$index> for $state {
-            type Payload = Payload;
-            type Next = $next;
-        }
-    )*};
-}
-
-transitions! {
-    Talk: 0 => Stay<Talk>,
-    Talk: 1 => Turn<Talk>,
-    Talk: 2 => Turn<Ask>,
-    Talk: 3 => duologue::generated::End,
-    Ask: 1 => Turn<Talk>,
-    Ask: 2 => Turn<Ask>,
-    Ask: 3 => duologue::generated::End,
+state! {
+    [] Ask, "walk.ask" of "", stays: false, Heard<Ask>, |branch| match branch.index() {
+        1 => pair(branch.take::<1>(), Heard::Talk),
+        2 => pair(branch.take::<2>(), Heard::Ask),
+        _ => Heard::Bye(branch.take::<3>().0),
+    };
+    1 "talk"(Payload) => Turn<Talk>;
+    2 "ask"(Payload) => Turn<Ask>;
+    3 "bye"(Payload) => End;
 }
 
 fn begin(capacity: Capacity) -> (Sender<Talk>, Receiver<Talk>) {
@@ -136,6 +102,8 @@ struct Walker {
     random: Random,
     /// How many messages the session has had, as far as this side knows, which is the number of the next message.
     number: u64,
+    /// How many messages of a long run are left: more than a small block and several segments hold.
+    run: u64,
     living: Arc<AtomicI64>,
 }
 
@@ -169,6 +137,13 @@ impl Walker {
 
     fn talk(&mut self, end: Sender<Talk>) -> At {
         let payload = self.payload();
+        if self.run == 0 && self.random.below(200) == 0 {
+            self.run = self.random.below(300);
+        }
+        if self.run > 0 {
+            self.run -= 1;
+            return self.sent(end.send::<0>(payload), At::Talking);
+        }
         match self.random.below(40) {
             0..=27 => self.sent(end.send::<0>(payload), At::Talking),
             28..=33 => self.sent(end.send::<1>(payload), At::Hearing),
@@ -284,6 +259,7 @@ fn walk_all(ends: Vec<(u64, At)>, living: &Arc<AtomicI64>) {
         let mut walker = Walker {
             random: Random::new(seed),
             number: 0,
+            run: 0,
             living: living.clone(),
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| walker.walk(at))) {

@@ -17,7 +17,7 @@ use crate::golden::stream::{self, state};
 use duologue::generated::{session, Slot};
 use duologue::{Capacity, Endpoint, PortSet, SharedSender};
 use script::{Script, When};
-use waiting::{full, select, send_to, Counted, Task, Waiting, PLACES};
+use waiting::{full, select, send_to, Counted, Peer, Task, Waiting, PLACES};
 
 /// Whether this panics.
 fn panics(act: impl FnOnce()) -> bool {
@@ -40,41 +40,44 @@ fn all_is_gone(place: &str, living: &AtomicUsize, scripts: &[&Rc<Script>]) {
     }
 }
 
+/// Calls this for each place where a task waits, with a waker that does what its script says, and one that does not. Nothing is left
+/// afterwards.
+fn in_each_place(test: impl Fn(&str, Task, Box<dyn Peer>, &Rc<Script>, &Rc<Script>)) {
+    for (place, begin) in PLACES {
+        let Waiting { task, peer, living } = begin();
+        let (script, calm) = (Rc::new(Script::default()), Rc::new(Script::default()));
+        test(place, task, peer, &script, &calm);
+        all_is_gone(place, &living, &[&script, &calm]);
+    }
+}
+
+/// The task is woken by its peer, and is ready.
+fn completes(place: &str, mut task: Task, peer: Box<dyn Peer>, calm: &Rc<Script>) {
+    arm(&mut task, &calm.waker());
+    let before = calm.woken.load(SeqCst);
+    peer.go_on();
+    assert!(calm.woken.load(SeqCst) > before, "{place}: it is woken");
+    assert!(task.poll(&calm.waker()).is_ready(), "{place}");
+}
+
+/// The two ways in which a peer ends a wait.
+const WAYS: [fn(Box<dyn Peer>); 2] = [|peer| peer.go_on(), |peer| peer.leave()];
+
 #[test]
 fn a_panic_when_woken_loses_nothing() {
-    for leaves in [false, true] {
-        for (place, begin) in PLACES {
-            let Waiting {
-                mut task,
-                peer,
-                living,
-            } = begin();
-            let script = Rc::new(Script::default());
+    for end in WAYS {
+        in_each_place(|place, mut task, peer, script, calm| {
             arm(&mut task, &script.waker());
             script.panics(When::Woken);
-            let woke = if leaves {
-                panics(|| peer.leave())
-            } else {
-                panics(|| peer.go_on())
-            };
-            assert!(woke, "{place}: a waker was woken");
-            let calm = Rc::new(Script::default());
+            assert!(panics(|| end(peer)), "{place}: a waker was woken");
             assert!(task.poll(&calm.waker()).is_ready(), "{place}");
-            drop(task);
-            all_is_gone(place, &living, &[&script, &calm]);
-        }
+        });
     }
 }
 
 #[test]
 fn a_panic_when_replaced_loses_nothing() {
-    for (place, begin) in PLACES {
-        let Waiting {
-            mut task,
-            peer,
-            living,
-        } = begin();
-        let (script, calm) = (Rc::new(Script::default()), Rc::new(Script::default()));
+    in_each_place(|place, mut task, peer, script, calm| {
         arm(&mut task, &script.waker());
         script.panics(When::Dropped);
         let _ = panics(|| assert!(task.poll(&calm.waker()).is_pending()));
@@ -82,98 +85,50 @@ fn a_panic_when_replaced_loses_nothing() {
             script.acts.borrow_mut().is_empty(),
             "{place}: it was dropped"
         );
-        arm(&mut task, &calm.waker());
-        let before = calm.woken.load(SeqCst);
-        peer.go_on();
-        assert!(calm.woken.load(SeqCst) > before, "{place}: it is woken");
-        assert!(task.poll(&calm.waker()).is_ready(), "{place}");
-        drop(task);
-        all_is_gone(place, &living, &[&script, &calm]);
-    }
+        completes(place, task, peer, calm);
+    });
 }
 
 #[test]
 fn a_panic_when_given_up_loses_nothing() {
-    for goes_on in [false, true] {
-        for (place, begin) in PLACES {
-            let Waiting {
-                mut task,
-                peer,
-                living,
-            } = begin();
-            let script = Rc::new(Script::default());
+    for end in WAYS {
+        in_each_place(|place, mut task, peer, script, _| {
             arm(&mut task, &script.waker());
             script.panics(When::Dropped);
             // The peer notices, or ends the session that is left to it.
             assert!(panics(|| drop(task)), "{place}: the waker was dropped");
-            if goes_on {
-                peer.go_on();
-            } else {
-                peer.leave();
-            }
-            all_is_gone(place, &living, &[&script]);
-        }
+            end(peer);
+        });
     }
 }
 
 #[test]
 fn a_panic_when_cloned_loses_nothing() {
-    for (place, begin) in PLACES {
-        let Waiting {
-            mut task,
-            peer,
-            living,
-        } = begin();
-        let (script, calm) = (Rc::new(Script::default()), Rc::new(Script::default()));
+    in_each_place(|place, mut task, peer, script, calm| {
         script.panics(When::Cloned);
         let waker = script.waker();
-        assert!(
-            panics(|| assert!(task.poll(&waker).is_pending())),
-            "{place}: it is cloned"
-        );
+        let panicked = panics(|| assert!(task.poll(&waker).is_pending()));
+        assert!(panicked, "{place}: it is cloned");
         drop(waker);
-        arm(&mut task, &calm.waker());
-        let before = calm.woken.load(SeqCst);
-        peer.go_on();
-        assert!(calm.woken.load(SeqCst) > before, "{place}: it is woken");
-        assert!(task.poll(&calm.waker()).is_ready(), "{place}");
-        drop(task);
-        all_is_gone(place, &living, &[&script, &calm]);
-    }
+        completes(place, task, peer, calm);
+    });
 }
 
 #[test]
 fn a_waker_may_drop_what_it_wakes() {
-    for leaves in [false, true] {
-        for (place, begin) in PLACES {
-            let Waiting {
-                mut task,
-                peer,
-                living,
-            } = begin();
-            let script = Rc::new(Script::default());
+    for end in WAYS {
+        in_each_place(|place, mut task, peer, script, _| {
             arm(&mut task, &script.waker());
             script.then(When::Woken, || drop(task));
-            if leaves {
-                peer.leave();
-            } else {
-                peer.go_on();
-            }
+            end(peer);
             assert!(script.acts.borrow_mut().is_empty(), "{place}: it was woken");
-            all_is_gone(place, &living, &[&script]);
-        }
+        });
     }
 }
 
 #[test]
 fn a_waker_that_is_dropped_may_end_the_session_on_the_other_side() {
-    for (place, begin) in PLACES {
-        let Waiting {
-            mut task,
-            peer,
-            living,
-        } = begin();
-        let (script, calm) = (Rc::new(Script::default()), Rc::new(Script::default()));
+    in_each_place(|place, mut task, peer, script, calm| {
         arm(&mut task, &script.waker());
         script.then(When::Dropped, || peer.leave());
         // The task finds at once that it is ready, or it is woken.
@@ -186,9 +141,7 @@ fn a_waker_that_is_dropped_may_end_the_session_on_the_other_side() {
             assert!(calm.woken.load(SeqCst) > 0, "{place}: it is woken");
             assert!(task.poll(&calm.waker()).is_ready(), "{place}");
         }
-        drop(task);
-        all_is_gone(place, &living, &[&script, &calm]);
-    }
+    });
 }
 
 #[test]

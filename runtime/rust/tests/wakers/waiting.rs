@@ -2,7 +2,7 @@
 
 use super::script::Act;
 use crate::golden::stream::{self, state};
-use duologue::generated::{session, Branch, Slot, State, Transition};
+use duologue::generated::{session, End, Slot};
 use duologue::{Capacity, Endpoint, PortSet, Select, SharedSender};
 use std::future::Future;
 use std::marker::PhantomData;
@@ -30,19 +30,9 @@ impl Drop for Counted {
 /// `once<T> { only(T) -> ! }`: a message that is always swapped.
 pub struct Once<T>(PhantomData<fn(T)>);
 
-impl<T: Send> State for Once<T> {
-    type Message = T;
-    const NAME: &'static str = "once.only";
-    const STAYS: bool = false;
-
-    fn open(branch: Branch<Self>) -> T {
-        branch.take::<0>().0
-    }
-}
-
-impl<T: Send> Transition<0> for Once<T> {
-    type Payload = T;
-    type Next = duologue::generated::End;
+state! {
+    [T: Send] Once<T>, "once.only" of "", stays: false, T, |branch| branch.take::<0>().0;
+    0 "only"(T) => End;
 }
 
 /// A future together with what it borrows. It can be polled again after it panicked.

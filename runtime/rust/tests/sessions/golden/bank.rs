@@ -1,5 +1,54 @@
 //! The bank, in the shape that the compiler generates.
 
+/// A state: its name, the side that sends, whether that side may send again after a message of it, its message and how it is opened, and
+/// its transitions. The type parameters are in the brackets.
+macro_rules! state {
+    (@state [$($generics:tt)*] $state:ty, $name:literal, $sender:literal, $stays:literal, $message:ty, $branch:ident, $open:expr) => {
+        impl<$($generics)*> ::duologue::generated::State for $state {
+            type Message = $message;
+            const NAME: &'static str = $name;
+            const SENDER: &'static str = $sender;
+            const STAYS: bool = $stays;
+
+            #[inline]
+            fn open($branch: ::duologue::generated::Branch<Self>) -> $message {
+                $open
+            }
+        }
+    };
+    (@transition [$($generics:tt)*] $state:ty, $index:literal, $text:literal, $payload:ty, $next:ty) => {
+        impl<$($generics)*> ::duologue::generated::Transition<$index> for $state {
+            type Payload = $payload;
+            type Next = $next;
+            const MESSAGE: &'static str = $text;
+        }
+    };
+    ($generics:tt $state:ty, $name:literal of $sender:literal, stays: $stays:literal, $message:ty, |$branch:ident| $open:expr;
+     $($index:literal $text:literal($payload:ty) => $next:ty;)*) => {
+        state!(@state $generics $state, $name, $sender, $stays, $message, $branch, $open);
+        $(state!(@transition $generics $state, $index, $text, $payload, $next);)*
+    };
+}
+
+/// An endpoint that sends, with a method for each message. If the same side sends next, its endpoint follows `via`.
+macro_rules! sender {
+    ($name:ident [$($generics:tt)*] $($state:ident)::+ $(<$parameter:ident>)? {
+        $($index:literal $method:ident($($entry:ident: $type:ty),*) -> $next:ty $(, via $wrap:path)?;)*
+    }) => {
+        pub struct $name $(<$parameter>)? (pub(super) ::duologue::Sender<$($state)::+ $(<$parameter>)?>);
+
+        #[allow(unused_parens)]
+        impl<$($generics)*> $name $(<$parameter>)? {
+            $(
+                #[inline]
+                pub fn $method(self, $($entry: $type),*) -> Result<$next, ::duologue::SendError<($($type),*)>> {
+                    self.0.send::<$index>(($($entry),*))$(.map($wrap))?
+                }
+            )*
+        }
+    };
+}
+
 pub const CAPACITY: ::duologue::Capacity = ::duologue::Capacity::Unbounded;
 
 #[inline]
@@ -52,45 +101,15 @@ pub enum WithdrawalResponse {
 pub mod client {
     use super::state;
 
-    #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
-    pub struct Login(pub(super) ::duologue::Sender<state::Login>);
-
-    impl Login {
-        #[inline]
-        pub fn login(
-            self,
-            username: String,
-            password: String,
-        ) -> Result<LoginResponse, ::duologue::SendError<(String, String)>> {
-            self.0.send::<0>((username, password))
-        }
-    }
-
+    sender!(Login [] state::Login {
+        0 login(username: String, password: String) -> LoginResponse;
+    });
     pub type LoginResponse = ::duologue::Receiver<state::LoginResponse>;
-
-    #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
-    pub struct Connected(pub(super) ::duologue::Sender<state::Connected>);
-
-    impl Connected {
-        #[inline]
-        pub fn deposit(self, money: f64) -> Result<Connected, ::duologue::SendError<f64>> {
-            self.0.send::<0>(money).map(Connected)
-        }
-
-        #[inline]
-        pub fn withdrawal(
-            self,
-            amount: f64,
-        ) -> Result<WithdrawalResponse, ::duologue::SendError<f64>> {
-            self.0.send::<1>(amount)
-        }
-
-        #[inline]
-        pub fn quit(self) -> Result<(), ::duologue::SendError<()>> {
-            self.0.send::<2>(())
-        }
-    }
-
+    sender!(Connected [] state::Connected {
+        0 deposit(money: f64) -> Connected, via Connected;
+        1 withdrawal(amount: f64) -> WithdrawalResponse;
+        2 quit() -> ();
+    });
     pub type WithdrawalResponse = ::duologue::Receiver<state::WithdrawalResponse>;
 
     ::duologue::generated::endpoint!(Login, client "bank.login");
@@ -101,38 +120,15 @@ pub mod server {
     use super::state;
 
     pub type Login = ::duologue::Receiver<state::Login>;
-
-    #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
-    pub struct LoginResponse(pub(super) ::duologue::Sender<state::LoginResponse>);
-
-    impl LoginResponse {
-        #[inline]
-        pub fn ok(self) -> Result<Connected, ::duologue::SendError<()>> {
-            self.0.send::<0>(())
-        }
-
-        #[inline]
-        pub fn invalid(self) -> Result<Login, ::duologue::SendError<()>> {
-            self.0.send::<1>(())
-        }
-    }
-
+    sender!(LoginResponse [] state::LoginResponse {
+        0 ok() -> Connected;
+        1 invalid() -> Login;
+    });
     pub type Connected = ::duologue::Receiver<state::Connected>;
-
-    #[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
-    pub struct WithdrawalResponse(pub(super) ::duologue::Sender<state::WithdrawalResponse>);
-
-    impl WithdrawalResponse {
-        #[inline]
-        pub fn money(self, money: f64) -> Result<Connected, ::duologue::SendError<f64>> {
-            self.0.send::<0>(money)
-        }
-
-        #[inline]
-        pub fn insufficient_funds(self) -> Result<Connected, ::duologue::SendError<()>> {
-            self.0.send::<1>(())
-        }
-    }
+    sender!(WithdrawalResponse [] state::WithdrawalResponse {
+        0 money(money: f64) -> Connected;
+        1 insufficient_funds() -> Connected;
+    });
 
     ::duologue::generated::endpoint!(LoginResponse, server "bank.login_response");
     ::duologue::generated::endpoint!(WithdrawalResponse, server "bank.withdrawal_response");
@@ -141,142 +137,66 @@ pub mod server {
 #[doc(hidden)]
 pub mod state {
     use super::{client, server};
+    use ::duologue::generated::{End, Stay, Turn};
 
     pub enum Login {}
-
-    impl ::duologue::generated::State for Login {
-        type Message = super::Login;
-        const NAME: &'static str = "bank.login";
-        const SENDER: &'static str = "client";
-        const STAYS: bool = false;
-
-        #[inline]
-        fn open(branch: ::duologue::generated::Branch<Self>) -> super::Login {
-            let ((username, password), next) = branch.take::<0>();
-            super::Login::Login {
-                username,
-                password,
-                next: server::LoginResponse(next),
-            }
-        }
-    }
-
-    impl ::duologue::generated::Transition<0> for Login {
-        type Payload = (String, String);
-        type Next = ::duologue::generated::Turn<LoginResponse>;
-        const MESSAGE: &'static str = "login";
-    }
-
     pub enum LoginResponse {}
-
-    impl ::duologue::generated::State for LoginResponse {
-        type Message = super::LoginResponse;
-        const NAME: &'static str = "bank.login_response";
-        const SENDER: &'static str = "server";
-        const STAYS: bool = false;
-
-        #[inline]
-        fn open(branch: ::duologue::generated::Branch<Self>) -> super::LoginResponse {
-            match branch.index() {
-                0 => super::LoginResponse::Ok(client::Connected(branch.take::<0>().1)),
-                1 => super::LoginResponse::Invalid(client::Login(branch.take::<1>().1)),
-                _ => branch.refuse(),
-            }
-        }
-    }
-
-    impl ::duologue::generated::Transition<0> for LoginResponse {
-        type Payload = ();
-        type Next = ::duologue::generated::Turn<Connected>;
-        const MESSAGE: &'static str = "ok";
-    }
-
-    impl ::duologue::generated::Transition<1> for LoginResponse {
-        type Payload = ();
-        type Next = ::duologue::generated::Turn<Login>;
-        const MESSAGE: &'static str = "invalid";
-    }
-
     pub enum Connected {}
-
-    impl ::duologue::generated::State for Connected {
-        type Message = super::Connected;
-        const NAME: &'static str = "bank.connected";
-        const SENDER: &'static str = "client";
-
-        #[inline]
-        fn open(branch: ::duologue::generated::Branch<Self>) -> super::Connected {
-            match branch.index() {
-                0 => {
-                    let (money, next) = branch.take::<0>();
-                    super::Connected::Deposit(money, next)
-                }
-                1 => {
-                    let (amount, next) = branch.take::<1>();
-                    super::Connected::Withdrawal {
-                        amount,
-                        next: server::WithdrawalResponse(next),
-                    }
-                }
-                2 => {
-                    let ((), ()) = branch.take::<2>();
-                    super::Connected::Quit
-                }
-                _ => branch.refuse(),
-            }
-        }
-    }
-
-    impl ::duologue::generated::Transition<0> for Connected {
-        type Payload = f64;
-        type Next = ::duologue::generated::Stay<Connected>;
-        const MESSAGE: &'static str = "deposit";
-    }
-
-    impl ::duologue::generated::Transition<1> for Connected {
-        type Payload = f64;
-        type Next = ::duologue::generated::Turn<WithdrawalResponse>;
-        const MESSAGE: &'static str = "withdrawal";
-    }
-
-    impl ::duologue::generated::Transition<2> for Connected {
-        type Payload = ();
-        type Next = ::duologue::generated::End;
-        const MESSAGE: &'static str = "quit";
-    }
-
     pub enum WithdrawalResponse {}
 
-    impl ::duologue::generated::State for WithdrawalResponse {
-        type Message = super::WithdrawalResponse;
-        const NAME: &'static str = "bank.withdrawal_response";
-        const SENDER: &'static str = "server";
-        const STAYS: bool = false;
+    state! {
+        [] Login, "bank.login" of "client", stays: false, super::Login, |branch| {
+            let ((username, password), next) = branch.take::<0>();
+            let next = server::LoginResponse(next);
+            super::Login::Login { username, password, next }
+        };
+        0 "login"((String, String)) => Turn<LoginResponse>;
+    }
 
-        #[inline]
-        fn open(branch: ::duologue::generated::Branch<Self>) -> super::WithdrawalResponse {
+    state! {
+        [] LoginResponse, "bank.login_response" of "server", stays: false, super::LoginResponse, |branch| match branch.index() {
+            0 => super::LoginResponse::Ok(client::Connected(branch.take::<0>().1)),
+            1 => super::LoginResponse::Invalid(client::Login(branch.take::<1>().1)),
+            _ => branch.refuse(),
+        };
+        0 "ok"(()) => Turn<Connected>;
+        1 "invalid"(()) => Turn<Login>;
+    }
+
+    state! {
+        [] Connected, "bank.connected" of "client", stays: true, super::Connected, |branch| match branch.index() {
+            0 => {
+                let (money, next) = branch.take::<0>();
+                super::Connected::Deposit(money, next)
+            }
+            1 => {
+                let (amount, next) = branch.take::<1>();
+                let next = server::WithdrawalResponse(next);
+                super::Connected::Withdrawal { amount, next }
+            }
+            2 => {
+                let ((), ()) = branch.take::<2>();
+                super::Connected::Quit
+            }
+            _ => branch.refuse(),
+        };
+        0 "deposit"(f64) => Stay<Connected>;
+        1 "withdrawal"(f64) => Turn<WithdrawalResponse>;
+        2 "quit"(()) => End;
+    }
+
+    state! {
+        [] WithdrawalResponse, "bank.withdrawal_response" of "server", stays: false, super::WithdrawalResponse, |branch| {
             match branch.index() {
                 0 => {
                     let (money, next) = branch.take::<0>();
                     super::WithdrawalResponse::Money(money, client::Connected(next))
                 }
-                1 => super::WithdrawalResponse::InsufficientFunds(client::Connected(
-                    branch.take::<1>().1,
-                )),
+                1 => super::WithdrawalResponse::InsufficientFunds(client::Connected(branch.take::<1>().1)),
                 _ => branch.refuse(),
             }
-        }
-    }
-
-    impl ::duologue::generated::Transition<0> for WithdrawalResponse {
-        type Payload = f64;
-        type Next = ::duologue::generated::Turn<Connected>;
-        const MESSAGE: &'static str = "money";
-    }
-
-    impl ::duologue::generated::Transition<1> for WithdrawalResponse {
-        type Payload = ();
-        type Next = ::duologue::generated::Turn<Connected>;
-        const MESSAGE: &'static str = "insufficient_funds";
+        };
+        0 "money"(f64) => Turn<Connected>;
+        1 "insufficient_funds"(()) => Turn<Connected>;
     }
 }
