@@ -27,7 +27,9 @@ state! {
 }
 
 state! {
-    [] Answer, "answer" of "", stays: false, (), |branch| drop(branch.take::<0>());
+    [] Answer, "answer" of "", stays: false, (), |branch| {
+        branch.take::<0>();
+    };
     0 "yes"(()) => End;
 }
 

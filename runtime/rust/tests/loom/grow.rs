@@ -181,7 +181,9 @@ state! {
 enum Answer {}
 
 state! {
-    [] Answer, "answer" of "", stays: false, (), |branch| drop(branch.take::<0>());
+    [] Answer, "answer" of "", stays: false, (), |branch| {
+        branch.take::<0>();
+    };
     0 "yes"(()) => End;
 }
 
