@@ -5,6 +5,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 
+/// The files of results that the page shows.
+const FILES: [&str; 5] = ["rust", "remote", "c", "processes", "scala"];
+
+fn read(file: &str) -> String {
+    let path = repository().join(format!("tests/bench/results/{file}.md"));
+    fs::read_to_string(path).expect("the file of results is there")
+}
+
 /// A row of a table, by the titles of its columns. Of two columns with one title, the first.
 type Row = BTreeMap<String, String>;
 
@@ -37,92 +45,106 @@ fn tables(page: &str) -> Vec<(String, Vec<Row>)> {
     tables
 }
 
-/// Each case of Duologue beside the limit and the best of the others that can sleep.
+/// The cases of Duologue beside the limit and the best of the others that can sleep. Of families that differ in a size or after a comma, the
+/// first and the last are shown.
 fn ratios(results: &str) -> String {
-    let mut text = "| | limit | ns | Duologue | ratio | best of the others | ratio |\n\
-                    | --- | --- | ---: | --- | ---: | --- | ---: |\n"
-        .to_owned();
-    for (family, rows) in tables(results) {
-        let ratio = |row: &Row| -> Option<f64> { row.get("ratio")?.replace(',', "").parse().ok() };
-        let Some(limit) = rows.first().filter(|row| ratio(row).is_some()) else {
+    let mut text = "| | limit | ns | Duologue | best of the others | |\n| --- | --- | ---: | ---: | --- | ---: |\n".to_owned();
+    let ratio = |row: &Row| -> Option<f64> { row.get("ratio")?.replace(',', "").parse().ok() };
+    let mut families = tables(results);
+    families.retain(|(_, rows)| rows.first().is_some_and(|row| ratio(row).is_some()));
+    let kind = |index: usize| {
+        let (family, _): &(String, Vec<Row>) = families.get(index)?;
+        let name = family.split(',').next()?;
+        Some(name.replace(|letter: char| letter.is_ascii_digit(), ""))
+    };
+    for (index, (family, rows)) in families.iter().enumerate() {
+        if index > 0 && kind(index - 1) == kind(index) && kind(index) == kind(index + 1) {
             continue;
-        };
-        let others = rows[1..].iter().filter(|row| {
-            let name = &row["case"];
-            !name.contains("duologue") && !name.contains("busy") && ratio(row).is_some()
+        }
+        let (mut ours, mut others) = (Vec::new(), Vec::new());
+        for row in rows {
+            match row["case"].strip_prefix("duologue") {
+                Some(case) => ours.push(
+                    format!("{} {}", row["ratio"], case.trim_start_matches([',', ' ']))
+                        .trim()
+                        .to_owned(),
+                ),
+                None => others.push(row),
+            }
+        }
+        if ours.is_empty() {
+            continue;
+        }
+        let limit = &rows[0];
+        others.retain(|row| row["case"] != limit["case"] && !row["case"].contains("busy"));
+        others.retain(|row| ratio(row).is_some());
+        let best = others.into_iter().min_by(|one, other| {
+            let ratios = [one, other].map(|row| ratio(row).expect("it has one"));
+            ratios[0].total_cmp(&ratios[1])
         });
-        let best =
-            others.min_by(|one, other| ratio(one).partial_cmp(&ratio(other)).expect("numbers"));
         let (name, of_best) = best.map_or(("", ""), |row| (&row["case"], &row["ratio"]));
-        for ours in rows.iter().filter(|row| row["case"].contains("duologue")) {
-            let case = ours["case"].replace("duologue", "");
-            let case = case.trim_start_matches([',', ' ']);
-            writeln!(
-                text,
-                "| {family} | {} | {} | {case} | {} | {name} | {of_best} |",
-                limit["case"], limit["tenth percentile"], ours["ratio"]
-            )
-            .expect("writing to a string cannot fail");
+        let (case, time) = (&limit["case"], &limit["tenth percentile"]);
+        writeln!(
+            text,
+            "| {family} | {case} | {time} | {} | {name} | {of_best} |",
+            ours.join(", ")
+        )
+        .expect("writing to a string cannot fail");
+    }
+    text
+}
+
+/// The bars that are missed, of all languages.
+fn missed() -> String {
+    let mut text =
+        "| | missed | compared with | at most | measured |\n| --- | --- | --- | ---: | ---: |\n"
+            .to_owned();
+    for file in FILES {
+        for (family, rows) in tables(&read(file)) {
+            for row in rows
+                .iter()
+                .filter(|row| row.values().any(|cell| cell.contains("missed")))
+            {
+                let bar = row.get("bar").or_else(|| row.get("bar, CPU time"));
+                let (family, peer) = match bar {
+                    Some(bar) => (&family, bar.split_once(" compared with ").expect("both").1),
+                    None => (&row["family"], &*row["compared with"]),
+                };
+                let (most, measured) = (&row["at most"], &row["measured"]);
+                writeln!(text, "| {file} | {family} | {peer} | {most} | {measured} |")
+                    .expect("writing to a string cannot fail");
+            }
         }
     }
     text
 }
 
-/// The bars that are missed.
-fn missed(results: &str) -> String {
-    let titles = "| missed | compared with | at most | measured |\n| --- | --- | ---: | ---: |\n";
-    let mut text = String::new();
-    for (family, rows) in tables(results) {
-        for row in rows
-            .iter()
-            .filter(|row| row.values().any(|cell| cell.contains("missed")))
-        {
-            let whole = row.get("bar").or_else(|| row.get("bar, CPU time"));
-            let (what, peer) = match whole {
-                Some(bar) => {
-                    let (case, peer) = bar.split_once(" compared with ").expect("both");
-                    (format!("{family}, {case}"), peer)
-                }
-                None => (row["family"].clone(), &*row["compared with"]),
-            };
-            let (most, measured) = (&row["at most"], &row["measured"]);
-            writeln!(text, "| {what} | {peer} | {most} | {measured} |")
-                .expect("writing to a string cannot fail");
-        }
-    }
-    match &*text {
-        "" => "Every bar is met.\n".to_owned(),
-        _ => titles.to_owned() + &text,
-    }
-}
-
-/// A comment before a table names its file: `<!-- ratios of c -->` or `<!-- missed by c -->`. `UPDATE_DOCS=1 cargo test` writes the tables.
+/// A comment before a table names its file, as in `<!-- ratios of c -->`. `UPDATE_DOCS=1 cargo test` writes the tables.
 #[test]
 fn the_page_shows_what_was_measured() {
     let path = repository().join("docs/benchmarks.md");
     let page = fs::read_to_string(&path).expect("it is there");
     let mut shown = String::new();
-    let mut count = 0;
+    let mut left = FILES.to_vec();
     for part in page.split_inclusive("\n\n") {
         let (first, _) = part.split_once('\n').expect("a line");
         let named = first
             .strip_prefix("<!-- ")
             .and_then(|rest| rest.strip_suffix(" -->"));
-        let (table, file): (fn(&str) -> String, _) = match named.map(|named| named.rsplit_once(' '))
-        {
-            Some(Some(("ratios of", file))) => (ratios, file),
-            Some(Some(("missed by", file))) => (missed, file),
-            _ => {
+        let table = match named.map(|named| named.strip_prefix("ratios of ").unwrap_or(named)) {
+            Some("missed") => missed(),
+            Some(file) => {
+                left.retain(|other| *other != file);
+                ratios(&read(file))
+            }
+            None => {
                 shown += part;
                 continue;
             }
         };
-        let results = repository().join(format!("tests/bench/results/{file}.md"));
-        let results = fs::read_to_string(results).expect("the file of results is there");
-        writeln!(shown, "{first}\n{}", table(&results)).expect("writing to a string cannot fail");
-        count += 1;
+        writeln!(shown, "{first}\n{table}").expect("writing to a string cannot fail");
     }
-    assert!(count > 0, "docs/benchmarks.md has lost its tables");
+    assert!(left.is_empty(), "docs/benchmarks.md lacks {left:?}");
     if std::env::var_os("UPDATE_DOCS").is_some() {
         fs::write(&path, &shown).expect("it can be written");
     }

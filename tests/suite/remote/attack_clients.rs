@@ -156,6 +156,7 @@ fn a_command_is_run_for_each_attack() {
 }
 
 #[test]
+#[ignore = "slow: attacks"]
 fn a_client_holds_over_tls() {
     let (scratch, certificates) = (Scratch::new("attack-clients-tls"), Sockets::new());
     let folder = certificates.path("").display().to_string();

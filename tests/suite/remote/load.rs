@@ -177,9 +177,12 @@ fn check_plain(server: Language, wanted: usize) {
 }
 
 loads! {
+    #[ignore = "slow: load"]
     c_serves_some_sessions: check_plain, C, SOME;
     // With virtual threads in a Java that has them: the one whose path is `DUOLOGUE_JAVA`, or the one in `PATH`.
+    #[ignore = "slow: load"]
     scala_serves_some_sessions: check_plain, Scala, SOME;
+    #[ignore = "slow: load"]
     rust_serves_some_sessions: check_plain, Rust, SOME;
     #[ignore = "nightly: load"]
     c_serves_many_sessions: check_plain, C, MANY;
@@ -187,10 +190,11 @@ loads! {
     scala_serves_many_sessions: check_plain, Scala, MANY;
     #[ignore = "nightly: load"]
     rust_serves_many_sessions: check_plain, Rust, MANY;
+    #[ignore = "slow: load"]
     rust_serves_some_sessions_over_tls: check_over_tls, Rust, SOME;
     #[ignore = "with OpenSSL"]
     c_serves_some_sessions_over_tls: check_over_tls, C, SOME;
-    #[ignore = "slow: load over TLS"]
+    #[ignore = "slow: load"]
     scala_serves_some_sessions_over_tls: check_over_tls, Scala, SOME;
     #[ignore = "nightly: load"]
     rust_serves_many_sessions_over_tls: check_over_tls, Rust, MANY_OVER_TLS;

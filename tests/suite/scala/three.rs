@@ -119,12 +119,14 @@ fn runs(main: &str) {
 }
 
 #[test]
+#[ignore = "slow: Scala 3 alone"]
 fn programs_for_scala_3_alone_run() {
     runs("cases.Files");
     runs("example.ScalaThree");
 }
 
 #[test]
+#[ignore = "slow: Scala 3 alone"]
 fn code_for_scala_3_alone_has_the_encoding_of_all_languages() {
     let on = [&built().on()[..], &[super::suites(Scala::Three)]].concat();
     let passed = Scala::Three.test(&on, &["duologue.net.WireSuite"]);
@@ -132,6 +134,7 @@ fn code_for_scala_3_alone_has_the_encoding_of_all_languages() {
 }
 
 #[test]
+#[ignore = "slow: Scala 3 alone"]
 fn the_scala_3_compiler_reports_misuse_of_its_own_types() {
     let built = built();
     let driver = [built.programs.clone()];
