@@ -81,10 +81,10 @@ fn conversations_are_recorded() {
 }
 
 /// Compiles a program of `tests/record/` with the code in this folder, and runs it, so that it writes these files.
-fn write_with(program: &str, generated: &PathBuf, watch: Watch, files: &[PathBuf]) {
+fn write_with(program: &str, generated: &Path, watch: Watch, files: &[PathBuf]) {
     let program = repository().join("tests/record").join(program);
     let sources = [sources_in(generated), vec![program]].concat();
-    let includes = [generated.clone(), runtime().join("tests")];
+    let includes = [generated.to_path_buf(), runtime().join("tests")];
     let program = Program {
         flags: RECORD,
         runtime: RECORD,

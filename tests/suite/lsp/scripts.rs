@@ -308,13 +308,13 @@ impl Session {
 
     /// An answer, one line for each part of a list.
     fn lines(&self, answer: &Value) -> String {
-        match answer {
-            Value::Array(list) if list.is_empty() => "nothing\n".to_owned(),
-            Value::Array(list) => {
+        match answer.as_array() {
+            Some(list) if list.is_empty() => "nothing\n".to_owned(),
+            Some(list) => {
                 let lines = list.iter().map(|one| format!("{}\n", self.short(one)));
                 lines.collect()
             }
-            one => self.short(one).to_string(),
+            None => self.short(answer).to_string(),
         }
     }
 

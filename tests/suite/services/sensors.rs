@@ -82,7 +82,7 @@ fn plays(transcript: &str) {
     for watch in Watch::all() {
         let compiler = match watch {
             Watch::Address if has_clang => Compiler::Clang,
-            _ => Compiler::Gcc,
+            Watch::Plain | Watch::Address | Watch::Thread | Watch::Valgrind => Compiler::Gcc,
         };
         let built = match watch {
             Watch::Valgrind => Watch::Plain,
