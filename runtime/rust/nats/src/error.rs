@@ -1,12 +1,10 @@
 //! Why a server was not announced or found.
 
-use std::error;
-use std::fmt;
 use std::io;
 
 /// Why a server was not announced, or a client has no session.
 #[non_exhaustive]
-#[derive(thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The text is not the name of a service.
     #[error("`{0}` is not the name of a service: a name has at most 128 letters, digits, `-`, `_`, and dots between them")]
@@ -47,17 +45,4 @@ pub enum Error {
     /// A server was found, and there is no session with it.
     #[error("a server was found, and no session began with it")]
     Session(#[from] duologue_net::Error),
-}
-
-/// The same words as `Display`, and those of the causes: that is what a program prints if its `main` returns the error.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)?;
-        let mut cause = error::Error::source(self);
-        while let Some(next) = cause {
-            write!(f, ": {next}")?;
-            cause = next.source();
-        }
-        Ok(())
-    }
 }

@@ -9,12 +9,8 @@ use duologue::transport::NotAFingerprint;
 use duologue::Closed;
 
 /// Why an address could not be used, or a session did not begin.
-///
-/// ```
-/// let error = "nowhere".parse::<duologue_net::Address>().unwrap_err();
-/// assert_eq!(format!("{error:?}"), error.to_string());
-/// ```
 #[non_exhaustive]
+#[derive(Debug)]
 pub enum Error {
     /// The text is not an address.
     Address {
@@ -127,17 +123,6 @@ impl fmt::Display for Error {
             }
             Error::Drained => f.write_str("the listener is draining and accepts no more sessions"),
             Error::Ended(_) => f.write_str("the session ended before the server had answered"),
-        }
-    }
-}
-
-/// The same words as `Display`, and those of the cause: that is what a program prints if its `main` returns the error.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)?;
-        match error::Error::source(self) {
-            Some(cause) => write!(f, ": {cause}"),
-            None => Ok(()),
         }
     }
 }

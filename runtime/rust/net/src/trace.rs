@@ -24,18 +24,12 @@ pub struct TraceContext {
 }
 
 /// A text that is not the `traceparent` of version 00.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotATraceContext;
 
 impl fmt::Display for NotATraceContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("not a `traceparent` of version 00")
-    }
-}
-
-impl fmt::Debug for NotATraceContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -8,6 +8,7 @@ use rustix::io::Errno;
 
 /// Why there is no region, or no session in it.
 #[non_exhaustive]
+#[derive(Debug)]
 pub enum Error {
     /// The system refused something.
     Io {
@@ -72,17 +73,6 @@ impl fmt::Display for Error {
             Error::PeerLeft => f.write_str("the other side has ended the session, or its process has ended"),
             Error::NoRegion => f.write_str("the socket delivered no region"),
             Error::SocketClosed => f.write_str("the other end of the socket was closed"),
-        }
-    }
-}
-
-/// The same words as `Display`, and those of the cause: that is what a program prints if its `main` returns the error.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)?;
-        match error::Error::source(self) {
-            Some(cause) => write!(f, ": {cause}"),
-            None => Ok(()),
         }
     }
 }

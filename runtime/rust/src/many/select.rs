@@ -119,18 +119,12 @@ impl Future for SelectReady<'_, '_> {
 }
 
 /// There is no endpoint to wait for, so waiting would never end.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoEndpoints;
 
 impl fmt::Display for NoEndpoints {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("there is no endpoint to wait for")
-    }
-}
-
-impl fmt::Debug for NoEndpoints {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::ring::driver::Why;
 const MOST_EMPTY: u64 = 65_535;
 
 /// Bytes that no correct peer sends, or whose values take too much memory.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Malformed(pub(crate) &'static str);
 
 impl Malformed {
@@ -33,12 +33,6 @@ impl Malformed {
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
-    }
-}
-
-impl fmt::Debug for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

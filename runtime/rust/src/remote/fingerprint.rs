@@ -35,7 +35,7 @@ impl FromStr for Fingerprint {
 }
 
 /// A text that is not a fingerprint.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NotAFingerprint(String);
 
 impl fmt::Display for NotAFingerprint {
@@ -45,12 +45,6 @@ impl fmt::Display for NotAFingerprint {
             "`{}` is not a fingerprint: expected 32 hexadecimal digits, as `duologue fingerprint` prints them",
             self.0
         )
-    }
-}
-
-impl fmt::Debug for NotAFingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -1,6 +1,4 @@
 //! What can go wrong in a session: the other side disconnects.
-//!
-//! `Debug` writes the same words as `Display`: that is what a program prints if its `main` returns the error.
 
 use std::error::Error;
 use std::fmt;
@@ -75,7 +73,7 @@ impl fmt::Display for Closed {
 
 impl fmt::Debug for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        write!(f, "Closed({})", self.name)
     }
 }
 
@@ -124,7 +122,7 @@ impl<P> fmt::Display for SendError<P> {
 
 impl<P> fmt::Debug for SendError<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        write!(f, "SendError({})", self.closed.name)
     }
 }
 
@@ -159,7 +157,10 @@ impl<E> fmt::Display for TryRecvError<E> {
 
 impl<E> fmt::Debug for TryRecvError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        match self {
+            TryRecvError::Empty(_) => f.write_str("Empty"),
+            TryRecvError::Closed(closed) => closed.fmt(f),
+        }
     }
 }
 
@@ -197,7 +198,10 @@ impl<P, F> fmt::Display for TrySendError<P, F> {
 
 impl<P, F> fmt::Debug for TrySendError<P, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        match self {
+            TrySendError::Full(_) => f.write_str("Full"),
+            TrySendError::Closed(error) => error.fmt(f),
+        }
     }
 }
 

@@ -15,7 +15,7 @@ fn a_payload_comes_back_when_the_peer_is_gone() {
         .login("holk".into(), "1234".into())
         .expect_err("nobody is there");
     assert_eq!(error.closed().state(), "login");
-    assert_eq!(format!("{error:?}"), error.to_string());
+    assert_eq!(format!("{error:?}"), "SendError(bank.login)");
     assert_eq!(error.into_payload(), ("holk".to_owned(), "1234".to_owned()));
 }
 
