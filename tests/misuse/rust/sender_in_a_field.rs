@@ -2,9 +2,6 @@
 //~ error[E0507]: cannot move out of `self.numbers` which is behind a mutable reference
 //~ // An endpoint in a field: see `duologue::Held`.
 #![allow(dead_code, unused_variables)]
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
 use protocols::stream;
 
 struct Writer {
