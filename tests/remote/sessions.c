@@ -521,7 +521,7 @@ static void handlers_return(leaves how)
 
 static void full(void)
 {
-    check_full(begin_flow());
+    check_full(begin_flow(), true);
 }
 
 TEST(sessions)

@@ -180,7 +180,7 @@ TEST(tls_cuts)
     server_tls = party("ca", "server");
     client_tls = party("ca", "client");
     for (way how = BY_SELECT; how < WAYS; how++) many(how);
-    check_full(flow_over_tls());
+    check_full(flow_over_tls(), false);
     check_left(flow_over_tls());
     cut(0);
     cut(1);
