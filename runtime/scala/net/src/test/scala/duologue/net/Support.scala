@@ -196,7 +196,7 @@ abstract class BankSuite extends NetSuite {
       case other => fail(other.toString)
     }
 
-  /** Logs in, and leaves after so many withdrawals. */
+  /** Logs in, and leaves after this number of withdrawals. */
   protected def customer(login: bank.client.Login, rounds: Int = 3): Unit =
     (1 to rounds).foldLeft(logIn(login).deposit(1.0))((connected, round) => withdraw(connected, round.toDouble)).quit()
 }
