@@ -113,6 +113,8 @@ fn a_package_generates_its_protocols_and_runs() {
 #[test]
 fn errors_are_shown_unchanged() {
     let example = Example::new("errors");
+    // The commands that build the dependencies have words of their own.
+    example.builds();
     example.change("protocols/bank.proto", "ok -> connected", "ok -> conected");
     let words = example.fails();
     let report = run(
