@@ -40,14 +40,21 @@ impl Example {
         Example { scratch, name }
     }
 
-    /// Runs Cargo in the package; all copies share their built dependencies.
+    /// Runs Cargo in the package. It has the target folder and the profile of the workspace, so that most dependencies are built already.
     fn cargo(&self, arguments: &str) -> Output {
         let mut command = Command::new(env!("CARGO"));
         command
             .current_dir(self.scratch.path(""))
             .args(arguments.split_whitespace());
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("example-target");
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
+        let target = target.expect("it is in the folder of the workspace");
+        for package in ["duologue-grammar", "pest"] {
+            let setting = format!("profile.dev.package.{package}.opt-level=3");
+            command.args(["--config", &setting]);
+        }
         command
+            .env("CARGO_PROFILE_DEV_DEBUG", "false")
+            .env("CARGO_PROFILE_DEV_INCREMENTAL", "false")
             .env("CARGO_TARGET_DIR", target)
             .env("CARGO_TERM_COLOR", "never");
         command.env("RUST_BACKTRACE", "1").env_remove("RUSTFLAGS");

@@ -35,6 +35,7 @@ fn check(test: &str, compiler: Compiler, flags: &[&str]) {
 }
 
 #[test]
+#[ignore = "slow: the analyzer of gcc"]
 fn gcc_finds_nothing() {
     check("analyzed-gcc", Compiler::Gcc, &["-O1", "-fanalyzer"]);
 }

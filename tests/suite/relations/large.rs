@@ -23,6 +23,7 @@ fn large_cycles_are_equal_quickly() {
 
 /// No recursion: a chain as long as this would overflow the stack.
 #[test]
+#[ignore = "slow: large protocols"]
 fn long_chains_differ_at_their_ends() {
     let chain = |last: &str| {
         let states = (0..30_000).map(|state| format!("s{state}:send {{ a -> s{} }} ", state + 1));
@@ -55,6 +56,7 @@ fn ring(length: usize, at_start: &str, in_state: impl Fn(usize) -> bool) -> Stri
 
 /// Loops whose lengths have no common divisor meet in as many pairs of states as the product of their lengths: 900 million here.
 #[test]
+#[ignore = "slow: large protocols"]
 fn states_that_behave_alike_are_compared_once() {
     let old = compiled(&ring(30_011, "", |_| false));
     let new = compiled(&ring(30_013, ", leave -> !", |_| false));

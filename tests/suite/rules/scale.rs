@@ -27,6 +27,7 @@ fn a_long_chain_of_states() {
 }
 
 #[test]
+#[ignore = "slow: large protocols"]
 fn states_that_nothing_leads_to_and_states_without_an_end() {
     let lost = |index| format!("s{index}:send {{ m -> s{index}, n -> ! }}");
     let found = one(&text("proto! p { start:send { m -> ! }\n", lost, "}"));
@@ -46,6 +47,7 @@ fn states_that_nothing_leads_to_and_states_without_an_end() {
 }
 
 #[test]
+#[ignore = "slow: large protocols"]
 fn long_chains_and_cycles_of_types() {
     let alias = |index| format!("type t{} = t{index};", index + 1);
     let bounded = "proto! p { s:send<T: ord> { m(T) -> s<T>, n -> ! } }\n";
@@ -70,6 +72,7 @@ fn long_chains_and_cycles_of_types() {
 
 /// Three times as many: a step for each pair would not finish. Every target writes each alias once, and reads none of the others.
 #[test]
+#[ignore = "slow: large protocols"]
 fn long_chains_of_types_are_written() {
     let most = 3 * MANY;
     let mut whole = String::from("type t0 = u8;\n");
@@ -95,6 +98,7 @@ fn long_chains_of_types_are_written() {
 }
 
 #[test]
+#[ignore = "slow: large protocols"]
 fn duals_of_that_size() {
     let types = |index| {
         format!(
