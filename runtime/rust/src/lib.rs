@@ -136,6 +136,7 @@ pub mod transport {
     pub use crate::remote::encoder::Encoder;
     pub use crate::remote::far_end::{FarEnd, Forwarded, Role};
     pub use crate::remote::fingerprint::{Fingerprint, NotAFingerprint};
+    pub use crate::remote::hold::Hold;
     pub use crate::remote::open::{Open, Start};
     pub use crate::remote::table::{Arrival, Messages, Woken};
     pub use crate::remote::wire::Size;

@@ -89,7 +89,7 @@
 //! # Why nothing stays in the ring
 //!
 //! After each check that has found nothing, either far is armed where near publishes next, or the transport has to check
-//! again: [`FarEnd::arm_inside`] says which. `duologue-net` shows in `session::forwarding` that it does.
+//! again: [`FarEnd::arm_inside`] says which. `duologue-net` shows in `core::forwarding` that it does.
 //!
 //! [`FarEnd::arm_inside`]: crate::remote::far_end::FarEnd::arm_inside
 //! [`Position::is_within`]: crate::ring::position::Position::is_within
