@@ -52,6 +52,7 @@ use std::mem;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+pub(crate) use duologue::transport::Next;
 use duologue::transport::{Encoder, FarEnd, Role, Why};
 
 use crate::observe::{Named, Tally};
@@ -78,17 +79,6 @@ pub(crate) enum Step {
     Forward,
     /// The ring is full. Others have to know before its waker is called.
     Full,
-}
-
-/// How a far end waits for what the side in this process sends next, inside a run in which it checks again.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// `flush` checks again after a while.
-    Later,
-    /// The message wakes it, unless something was sent since the last check. The caller is `flush`.
-    Awaited,
-    /// The message wakes it. The caller is the side's thread, which sends the message.
-    AwaitedHere,
 }
 
 /// Where a session is: see "States".

@@ -20,7 +20,7 @@
 //! `flush` clears its mark of an entry before it works. So if a thread finds the mark after it has worked, the check that is
 //! due comes after what that thread did.
 
-use duologue::transport::{Forwarded, Role, Why};
+use duologue::transport::{Armed, Forwarded, Role, Why};
 
 use super::{Core, Next, State, Step, Work, COLLECTED};
 use crate::observe::Direction;
@@ -88,17 +88,8 @@ impl Core {
         let Some(waker) = &self.waker else {
             return true;
         };
-        if !self.far.checks_again() {
-            return self.far.arm(waker);
-        }
-        let is_sender = match next {
-            Next::Awaited if !work.has_forwarded => false,
-            Next::AwaitedHere => true,
-            Next::Later | Next::Awaited => {
-                work.flushes = true;
-                return true;
-            }
-        };
-        self.far.arm_inside(waker, is_sender)
+        let armed = self.far.arm_next(waker, next, work.has_forwarded);
+        work.flushes |= armed == Armed::ChecksAgain;
+        armed != Armed::Not
     }
 }

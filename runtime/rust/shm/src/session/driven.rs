@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::Instant;
 
-use duologue::transport::{Ahead, Driver, Why};
+use duologue::transport::{Ahead, Driver, Next, Why};
 
-use super::{this_thread, Goal, Next, Session, LAST_WRITE};
+use super::{this_thread, Goal, Session, LAST_WRITE};
 use crate::end::End;
 use crate::helper::{self, Helped, Served};
 
