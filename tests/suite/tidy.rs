@@ -214,6 +214,25 @@ fn only_the_outward_modules_do_io() {
     }
 }
 
+/// The core of a session over bytes takes bytes and the time, and gives bytes.
+#[test]
+fn the_core_of_a_session_does_no_io() {
+    let sources = sources("runtime/rust/net/src");
+    let core = sources.iter().filter(|source| {
+        let path = source.path.strip_prefix("runtime/rust/net/src/core");
+        path.is_some_and(|path| !path.starts_with("/tests"))
+    });
+    assert!(core.clone().count() > 5, "the core is somewhere else");
+    for source in core {
+        for touch in
+            "Instant::now elapsed thread Mutex Atomic std::io rustix crate::stream crate::session"
+                .split(' ')
+        {
+            assert!(!source.code.contains(touch), "{} has {touch}", source.path);
+        }
+    }
+}
+
 /// Iterating over a hash map gives a different order in every run, unless the result is sorted.
 #[test]
 fn no_hash_map_is_iterated() {

@@ -134,8 +134,9 @@ pub mod transport {
     pub use crate::floor::guard::guarded;
     pub use crate::remote::decoder::{Decoder, Malformed};
     pub use crate::remote::encoder::Encoder;
-    pub use crate::remote::far_end::{FarEnd, Forwarded, Role};
+    pub use crate::remote::far_end::{Armed, FarEnd, Forwarded, Next, Role};
     pub use crate::remote::fingerprint::{Fingerprint, NotAFingerprint};
+    pub use crate::remote::hold::Hold;
     pub use crate::remote::open::{Open, Start};
     pub use crate::remote::table::{Arrival, Messages, Woken};
     pub use crate::remote::wire::Size;

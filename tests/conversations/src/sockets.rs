@@ -2,13 +2,13 @@
 
 use crate::protocols::bank::{Login, LoginResponse, client, server};
 use duologue::Closed;
-use duologue_net::{Connector, Listener, Open, Socket, Stream};
+use duologue_net::{Connector, Drain, Listener, Open, Socket, Stream};
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The hello of a client of the bank.
 pub const HELLO: &str =
@@ -47,13 +47,25 @@ pub fn accepted<S: Open, C: Open>(listener: &mut Listener, address: &str) -> (S,
     })
 }
 
+/// Drains a listener when it is dropped. If that is because a test panics, ends its sessions: the test would wait for them.
+struct Drained(Drain);
+
+impl Drop for Drained {
+    fn drop(&mut self) {
+        match thread::panicking() {
+            true => drop(self.0.within(Duration::ZERO)),
+            false => self.0.begin(),
+        }
+    }
+}
+
 /// Runs this listener on a thread of its own during `act`, and drains it then.
 pub fn serving<T>(mut listener: Listener, act: impl FnOnce() -> T) -> T {
-    let drain = listener.drain();
+    let drained = Drained(listener.drain());
     thread::scope(|scope| {
         let running = scope.spawn(move || listener.run());
         let result = act();
-        drain.begin();
+        drop(drained);
         let served = running.join().expect("it does not panic");
         served.expect("it accepts");
         result

@@ -130,29 +130,6 @@ fn a_session_that_is_reset_is_lost() {
     assert_eq!(why(serving.join().expect("no panic")), Why::Lost);
 }
 
-/// The `ended` lines of the vectors: what arrived before the client has left is received, and then why.
-#[test]
-fn a_client_that_leaves_says_why() {
-    let (mut listener, address) = listener("ended");
-    let path = address.strip_prefix("unix:").expect("it is a Unix socket");
-    let text = include_str!("../../wire/streams.txt");
-    let mut count = 0;
-    for line in text.lines().filter_map(|line| line.strip_prefix("ended ")) {
-        let [name, hex, why] = line.split(' ').collect::<Vec<_>>()[..] else {
-            panic!("{line}")
-        };
-        let mut raw = UnixStream::connect(path).expect("it listens");
-        raw.write_all(&unhex(hex)).expect("it is read");
-        let server: server::Login = listener.accept().expect("the hello is whole");
-        let Login::Login { next: answer, .. } = server.recv().expect(name);
-        let ended = answer.ok().map_err(Closed::from);
-        let closed = self::why(ended.and_then(|next| next.recv()));
-        assert_eq!(format!("{closed:?}").to_lowercase(), why, "{name}");
-        count += 1;
-    }
-    assert!(count > 2, "only {count} lines");
-}
-
 /// The client writes exactly the bytes of the vectors.
 #[test]
 fn the_bytes_are_those_of_the_vectors() {

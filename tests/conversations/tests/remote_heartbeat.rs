@@ -1,199 +1,111 @@
-//! Heartbeats: a peer that is stopped is lost, and one that only says nothing is not. The peers are processes of their own, which this
-//! program starts: they run the test `peer` of it.
+//! Heartbeats: a peer that is stopped is lost, and one that only says nothing is not.
 
-use conversations::protocols::bank::{self, Connected, Login, LoginResponse};
+use conversations::protocols::bank::{Connected, client, server};
 use conversations::protocols::numbers;
-use conversations::sockets::{listener, log_in};
-use conversations::{LONG, why};
-use duologue::{Closed, PortSet, TryRecvError, Why};
-use duologue_net::{Connector, Open};
-use std::env;
-use std::error::Error;
-use std::io::{Write, stdin};
-use std::process::{Child, Command, Stdio};
+use conversations::sockets::{logged_in, over, socket_pair};
+use conversations::{LONG, block_on, why};
+use duologue::{PortSet, TryRecvError, Why};
+use duologue_net::{Connector, Open, Socket, Stream};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const ADDRESS: &str = "DUOLOGUE_TEST_ADDRESS";
-const KIND: &str = "DUOLOGUE_TEST_KIND";
-const SECONDS: &str = "DUOLOGUE_TEST_SECONDS";
+/// The connection of a peer that can be stopped: what it writes does not arrive then, not even that its connection ends.
+struct Stoppable {
+    socket: Socket,
+    is_stopped: Arc<AtomicBool>,
+}
 
-/// What the other process does.
-fn peer(address: &str) {
-    let kind = env::var(KIND).expect("the test sets it");
-    let seconds = env::var(SECONDS).expect("the test sets it");
-    let connector = Connector::new().heartbeat(seconds.parse().expect("a number"));
-    match &kind[..] {
-        "customer" => customer(connector.connect(address).expect("it is accepted")),
-        "deaf" => deaf(&connector, address),
-        _ => panic!("there is no peer `{kind}`"),
+impl Stream for Stoppable {
+    fn read(&self, to: &mut [u8], deadline: Option<Instant>) -> io::Result<usize> {
+        self.socket.read(to, deadline)
+    }
+
+    fn write(&self, bytes: &[u8], deadline: Option<Instant>) -> io::Result<usize> {
+        match self.is_stopped.load(SeqCst) {
+            true => Ok(bytes.len()),
+            false => self.socket.write(bytes, deadline),
+        }
+    }
+
+    fn close(&self) {
+        if !self.is_stopped.load(SeqCst) {
+            self.socket.close();
+        }
     }
 }
 
-/// Logs in, is silent until it may go on, and quits.
-fn customer(login: bank::client::Login) {
-    let Ok(LoginResponse::Ok(connected)) = log_in(login) else {
-        panic!("it is ok")
-    };
-    await_line();
-    connected.quit().expect("it is open");
+/// Both endpoints of a session in which the connecting side has promised a heartbeat of a second, and what stops it.
+fn pair<S: Open, C: Open>() -> (S, C, Arc<AtomicBool>) {
+    let [socket, other] = socket_pair();
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    let stops = Arc::clone(&is_stopped);
+    let stoppable = Stoppable { socket, is_stopped };
+    let (server, client) = over(&Connector::new().heartbeat(1), stoppable, other);
+    (server, client, stops)
 }
 
-/// Reads nothing.
-fn deaf(connector: &Connector, address: &str) {
-    let stream: numbers::server::Stream = connector.connect(address).expect("it is accepted");
-    await_line();
-    drop(stream);
-}
-
-fn await_line() {
-    let mut line = String::new();
-    stdin().read_line(&mut line).expect("it is text");
-}
-
-/// Another process. It is killed when this is dropped.
-struct Peer(Child);
-
-impl Peer {
-    /// Starts one with this heartbeat, and accepts its session.
-    fn start<E: Open>(kind: &str, name: &str, seconds: u16) -> (Peer, E) {
-        let (mut listener, address) = listener(name);
-        listener.heartbeat(seconds);
-        let child = Command::new(env::current_exe().expect("there is one"))
-            .args([
-                "--exact",
-                "remote_heartbeat::a_peer_that_says_nothing_is_there",
-            ])
-            .env(ADDRESS, &address)
-            .env(KIND, kind)
-            .env(SECONDS, seconds.to_string())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn();
-        let peer = Peer(child.expect("it can be started"));
-        let end = listener.accept_within(LONG).expect("it connects");
-        (peer, end)
-    }
-
-    fn signal(&self, name: &str) {
-        let kill = format!("kill -{name} {}", self.0.id());
-        let status = Command::new("sh").args(["-c", &kill]).status();
-        assert!(status.expect("there is a shell").success());
-    }
-
-    fn stop(&self) {
-        self.signal("STOP");
-    }
-
-    fn go_on(&mut self) {
-        let input = self.0.stdin.as_mut().expect("it is piped");
-        input.write_all(b"go on\n").expect("it reads");
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        let _ended = self.0.kill();
-        let _ended = self.0.wait();
-    }
-}
-
-/// Lets a customer log in.
-fn admit(login: bank::server::Login) -> Result<bank::server::Connected, Closed> {
-    let Login::Login { next: answer, .. } = login.recv()?;
-    Ok(answer.ok()?)
+/// The same with a bank, after the login.
+fn connected() -> (server::Connected, client::Connected, Arc<AtomicBool>) {
+    let (server, client, stops) = pair();
+    let (server, client) = logged_in((server, client));
+    (server, client, stops)
 }
 
 #[test]
-fn a_peer_that_says_nothing_is_there() -> Result<(), Box<dyn Error>> {
-    // In the process that this and other tests start, this one is the other side.
-    if let Ok(address) = env::var(ADDRESS) {
-        peer(&address);
-        return Ok(());
-    }
-    let (mut peer, login) = Peer::start("customer", "silent", 2);
-    let connected = admit(login)?;
+fn a_peer_that_says_nothing_is_there() {
+    let (server, client, _) = connected();
     // Longer than a peer without a sign of life would have.
-    let Err(TryRecvError::Empty(connected)) = connected.recv_timeout(Duration::from_secs(7)) else {
+    let Err(TryRecvError::Empty(server)) = server.recv_timeout(Duration::from_secs(4)) else {
         panic!("it says nothing, and is there")
     };
-    peer.go_on();
-    assert!(matches!(connected.recv(), Ok(Connected::Quit)));
-    Ok(())
+    client.quit().expect("it is open");
+    assert!(matches!(server.recv(), Ok(Connected::Quit)));
 }
 
-/// For a thread that waits, and for one that looks now and then.
+/// For a thread that waits, for one that looks now and then, for a task, and in a set.
 #[test]
-fn a_peer_that_is_stopped_is_lost() -> Result<(), Closed> {
-    for name in ["waits", "polls"] {
-        let (peer, login) = Peer::start("customer", name, 1);
-        let mut connected = admit(login)?;
-        peer.stop();
-        let until = Instant::now() + LONG;
-        let closed = loop {
-            assert!(Instant::now() < until, "it is not lost");
-            let received = match name {
-                "waits" => connected.recv_timeout(LONG),
-                _ => {
-                    thread::sleep(Duration::from_millis(100));
-                    connected.try_recv()
-                }
-            };
-            connected = match received {
-                Err(TryRecvError::Empty(connected)) => connected,
-                Err(TryRecvError::Closed(closed)) => break closed,
+fn a_peer_that_is_stopped_is_lost() {
+    let ways: [fn(server::Connected) -> Why; 4] = [
+        |server| why(server.recv()),
+        |mut server| loop {
+            thread::sleep(Duration::from_millis(100));
+            server = match server.try_recv() {
+                Err(TryRecvError::Empty(server)) => server,
+                Err(TryRecvError::Closed(closed)) => return closed.why(),
                 Ok(message) => panic!("unexpected: {message:?}"),
             };
-        };
-        assert_eq!(closed.why(), Why::Lost);
+        },
+        |server| why(block_on(server.recv_async())),
+        |server| {
+            let mut set = PortSet::new();
+            set.insert(server, ());
+            let (_, received) = set.recv_timeout(LONG).expect("it is lost");
+            why(received)
+        },
+    ];
+    let waits = ways.map(|way| {
+        let (server, client, stops) = connected();
+        stops.store(true, SeqCst);
+        thread::spawn(move || (way(server), client))
+    });
+    for wait in waits {
+        assert_eq!(wait.join().expect("no panic").0, Why::Lost);
     }
-    Ok(())
 }
 
-#[test]
-fn a_peer_that_is_stopped_is_lost_in_a_set() -> Result<(), Closed> {
-    let (peer, login) = Peer::start("customer", "set", 1);
-    let (mut other, other_login) = Peer::start("customer", "set-other", 1);
-    let mut set = PortSet::new();
-    set.insert(admit(login)?, "stopped");
-    set.insert(admit(other_login)?, "other");
-    peer.stop();
-    let Some(("stopped", Err(closed))) = set.recv_timeout(LONG) else {
-        panic!("the other one says nothing")
-    };
-    assert_eq!(closed.why(), Why::Lost);
-    other.go_on();
-    match set.recv_timeout(LONG) {
-        Some(("other", Ok(Connected::Quit))) => {}
-        other => panic!("unexpected: {other:?}"),
-    }
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_peer_that_is_stopped_is_lost_for_a_task() -> Result<(), Closed> {
-    let (peer, login) = Peer::start("customer", "task", 1);
-    let connected = admit(login)?;
-    peer.stop();
-    let waited = tokio::time::timeout(LONG, connected.recv_async()).await;
-    assert_eq!(why(waited.expect("it is lost")), Why::Lost);
-    Ok(())
-}
-
-/// A sender waits for a peer that reads nothing, as long as it is there.
 #[test]
 fn a_peer_that_is_stopped_is_lost_for_a_sender_that_waits() {
-    let (peer, mut stream) = Peer::start::<numbers::client::Stream>("deaf", "deaf", 1);
-    let sending = thread::spawn(move || {
-        loop {
-            match stream.send(1) {
-                Ok(next) => stream = next,
-                Err(error) => return error.closed().why(),
-            }
+    let (mut client, server, stops): (numbers::client::Stream, numbers::server::Stream, _) = pair();
+    stops.store(true, SeqCst);
+    let why = loop {
+        match client.send(1) {
+            Ok(next) => client = next,
+            Err(error) => break error.closed().why(),
         }
-    });
-    thread::sleep(Duration::from_secs(4));
-    assert!(!sending.is_finished(), "it is there");
-    peer.stop();
-    assert_eq!(sending.join().expect("no panic"), Why::Lost);
+    };
+    assert_eq!(why, Why::Lost);
+    drop(server);
 }

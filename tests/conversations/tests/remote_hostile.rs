@@ -1,10 +1,10 @@
 //! Listeners with peers that take more than their share: connections that send nothing, too many from one peer, and sessions in
 //! which nothing happens.
 
+use conversations::LONG;
 use conversations::protocols::bank::{Login, LoginResponse, client, server};
 use conversations::sockets::{accepted, listener, log_in, serving};
-use conversations::{LONG, why};
-use duologue::{Closed, Why};
+use duologue::Closed;
 use duologue_net::{Connector, Error, Listener, Verdict};
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
@@ -208,37 +208,6 @@ fn accepted_sessions_have_a_limit() {
     assert!(listener.load().is_draining);
 }
 
-/// A session in which the peer does not send ends as late on both sides, whether or not the program receives.
-fn idle_sessions_end() {
-    let (mut listener, address) = listener("idle");
-    listener.idle_timeout(Duration::from_millis(50));
-    for receives in [true, false] {
-        let (server, client): (server::Login, client::Login) = accepted(&mut listener, &address);
-        if receives {
-            assert_eq!(why(server.recv()), Why::Late);
-            assert_eq!(why(log_in(client)), Why::Late);
-            continue;
-        }
-        // The client cannot see when it has ended, except by asking.
-        thread::sleep(Duration::from_secs(1));
-        assert_eq!(why(log_in(client)), Why::Late);
-        assert_eq!(why(server.recv()), Why::Late);
-    }
-    // The client's own limit.
-    let (mut listener, address) = self::listener("idle-client");
-    let connector = Connector::new().idle_timeout(Duration::from_millis(50));
-    thread::scope(|scope| {
-        let connecting = scope.spawn(|| connector.connect::<client::Login>(&address));
-        let server: server::Login = listener.accept().expect("it connects");
-        let client = connecting.join().expect("it does not panic");
-        let waiting = client.expect("it is accepted");
-        // It is the client's turn, for as long as it wants.
-        thread::sleep(Duration::from_millis(150));
-        assert_eq!(why(log_in(waiting)), Why::Late);
-        drop(server);
-    });
-}
-
 #[test]
 fn peers_that_take_more_than_their_share() {
     crate::alone!(alone_peers_that_take_more_than_their_share);
@@ -250,5 +219,4 @@ fn alone_peers_that_take_more_than_their_share() {
     a_peer_has_a_limit(listener("peer").0);
     a_peer_has_a_limit(Listener::bind("tcp://127.0.0.1:0").expect("a port is free"));
     accepted_sessions_have_a_limit();
-    idle_sessions_end();
 }

@@ -162,23 +162,6 @@ fn connected(stream: impl Stream) -> client::Connected {
     connected
 }
 
-/// The accepting side may ask the connecting side to end the session soon.
-#[test]
-fn a_client_goes_on_when_its_server_drains() {
-    let (socket, raw) = UnixStream::pair().expect("there are descriptors");
-    let answering = thread::spawn(move || {
-        let mut raw = raw;
-        raw.write_all(&unhex(ANSWER)).expect("it is read");
-        // drain; alive; ok
-        raw.write_all(&[0, 4, 0, 1, 1]).expect("it is read");
-        let mut rest = Vec::new();
-        raw.read_to_end(&mut rest).expect("it ends");
-    });
-    let connected = connected(Socket::of(socket.into()));
-    connected.quit().expect("it is open");
-    answering.join().expect("it does not panic");
-}
-
 #[test]
 fn flushing_writes_at_once() {
     let (socket, mut raw) = UnixStream::pair().expect("there are descriptors");

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use duologue::transport::{Open, Start};
 
+use crate::core::Terms;
 use crate::hello::{Answered, Hello, HEAD, MOST_ACCEPTED, SMALLEST_LIMIT};
 use crate::observe::{self, Cause, Observer, Refusal, Seen};
-use crate::session::{self, Terms};
+use crate::session;
 use crate::stream::{is_early, read_all, write_all, Stream};
 use crate::tls::{self, Tls};
 use crate::{Address, Error, Fingerprint, TraceContext};

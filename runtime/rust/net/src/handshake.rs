@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use duologue::transport::{Open, Start};
 
+use crate::core::Terms;
 use crate::error::Verdict;
 use crate::hello::{refusal, Answer, Hello, HEAD};
 use crate::observe::{self, Cause, Observer, Refusal, Seen};
-use crate::session::Terms;
 use crate::stream::{is_early, read_all, user, write_all, Stream};
 use crate::{Address, Error, Fingerprint, TraceContext};
 

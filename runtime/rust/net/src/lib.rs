@@ -63,13 +63,12 @@
 
 mod address;
 mod connect;
+mod core;
 mod error;
 mod flush;
-mod frame;
 mod handshake;
 pub mod health;
 mod hello;
-mod input;
 mod listen;
 pub mod observe;
 #[cfg(feature = "tokio")]

@@ -13,7 +13,7 @@ use rustix::net::sockopt::{socket_domain, socket_peercred};
 use rustix::net::{recv, send, shutdown, AddressFamily, RecvFlags, SendFlags, Shutdown};
 
 #[cfg(feature = "tls")]
-use crate::input::SMALL_BUFFER;
+use crate::core::SMALL_BUFFER;
 
 /// A connection that carries bytes in order, in both directions. Implement it to use connections of your own.
 ///

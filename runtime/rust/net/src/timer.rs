@@ -1,5 +1,5 @@
-//! The thread, one per process, for timed work: heartbeats, time limits of states, memory of idle sessions, and closing connections whose
-//! peers do not read the last bytes. It is started when the first session needs it.
+//! The thread, one per process, that tells sessions when a deadline of their cores has passed. It is started when the first session needs
+//! it.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -13,22 +13,8 @@ use crate::session::Session;
 use crate::stream::left;
 use crate::sync;
 
-/// Timed work.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum What {
-    /// Notify the peer that this side is there, and check whether the peer is.
-    Pulse,
-    /// Check whether the peer has sent its message within the time that the protocol allows.
-    Due,
-    /// Close a connection whose last bytes the peer does not read.
-    Linger,
-    /// Return the memory of buffers that have grown.
-    Shrink,
-}
-
 struct Entry {
     at: Instant,
-    what: What,
     session: Weak<Session>,
 }
 
@@ -60,8 +46,8 @@ fn entries() -> MutexGuard<'static, BinaryHeap<Entry>> {
     sync::lock(&ENTRIES)
 }
 
-/// Schedules work for a session.
-pub(crate) fn at(at: Instant, what: What, session: &Arc<Session>) {
+/// Calls the session at this time.
+pub(crate) fn at(at: Instant, session: &Arc<Session>) {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
         let thread = thread::Builder::new().name("duologue-timer".to_owned());
@@ -69,7 +55,7 @@ pub(crate) fn at(at: Instant, what: What, session: &Arc<Session>) {
         let _started = thread.spawn(run);
     });
     let session = Arc::downgrade(session);
-    add(Entry { at, what, session });
+    add(Entry { at, session });
 }
 
 fn add(entry: Entry) {
@@ -105,7 +91,7 @@ fn act(entry: Entry) {
         return;
     };
     // Destructors of payloads run here. If one panics, the session keeps its entry.
-    let acted = guarded(|| session.on_time(entry.what));
+    let acted = guarded(|| session.on_time());
     let next = acted.unwrap_or_else(|| Some(Instant::now() + Duration::from_secs(1)));
     // Destructors of the session's stream and observer may panic as well.
     guarded(|| drop(session));

@@ -19,7 +19,6 @@
 //! [`helper`]: crate::helper
 
 mod driven;
-mod hold;
 mod step;
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -28,7 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use duologue::transport::{guarded, BeforeSleep, Deadline, FarEnd, Open, Why, Woken};
+use duologue::transport::{guarded, BeforeSleep, Deadline, FarEnd, Hold, Next, Open, Why, Woken};
 
 use crate::end::{Alive, End, Sleepers, PERIOD};
 use crate::helper;
@@ -39,8 +38,7 @@ use crate::position::Position;
 use crate::sync;
 use crate::terms::Terms;
 
-use hold::Hold;
-use step::{Next, State};
+use step::State;
 
 /// How long a session that is over keeps trying to write its last messages while the peer reads none.
 const LAST_WRITE: Duration = Duration::from_secs(5);

@@ -89,9 +89,9 @@
 //! # Why nothing stays in the ring
 //!
 //! After each check that has found nothing, either far is armed where near publishes next, or the transport has to check
-//! again: [`FarEnd::arm_inside`] says which. `duologue-net` shows in `session::forwarding` that it does.
+//! again: [`FarEnd::arm_next`] says which. `duologue-net` shows in `core::forwarding` that it does.
 //!
-//! [`FarEnd::arm_inside`]: crate::remote::far_end::FarEnd::arm_inside
+//! [`FarEnd::arm_next`]: crate::remote::far_end::FarEnd::arm_next
 //! [`Position::is_within`]: crate::ring::position::Position::is_within
 
 use std::sync::Arc;

@@ -42,6 +42,28 @@ pub enum Forwarded {
     TooLarge,
 }
 
+/// How a far end waits for what the side in this process sends next, inside a run in which it checks the ring again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// A thread of the transport checks again after a while.
+    Later,
+    /// The message wakes it, unless something was sent since the last check. The caller is that thread.
+    Awaited,
+    /// The message wakes it. The caller is the side's thread, which sends the message.
+    AwaitedHere,
+}
+
+/// How what the side in this process does next is noticed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Armed {
+    /// It wakes the far end.
+    Wakes,
+    /// A thread of the transport has to check again after a while.
+    ChecksAgain,
+    /// Not: it is there already.
+    Not,
+}
+
 /// The side of a session that belongs to a transport. Dropping it closes the session.
 pub struct FarEnd(Far);
 
@@ -234,22 +256,23 @@ impl FarEnd {
         (row.arrive)(&mut self.0, payload, following, taken)
     }
 
-    /// Whether the side in this process is inside a run in which it does not wake the far end: either the far end is
-    /// [`arm_inside`](FarEnd::arm_inside) the run, or it checks again some time later.
-    #[must_use]
-    pub fn checks_again(&self) -> bool {
-        match &self.0 {
-            Far::Receives(pipe, _) => pipe.checks_ring_itself(),
-            Far::Sends(..) | Far::Over => false,
-        }
-    }
-
-    /// Like [`arm`](FarEnd::arm), where the far end [`checks_again`](FarEnd::checks_again). `is_sender`: the caller is the
-    /// side in this process.
-    pub fn arm_inside(&mut self, waker: &Waker, is_sender: bool) -> bool {
-        match &self.0 {
-            Far::Receives(pipe, _) => Wait::for_message(pipe).arm_far(waker, is_sender),
-            Far::Sends(..) | Far::Over => true,
+    /// Where the far end has found no message: makes sure that what the side in this process does next is noticed. Inside an
+    /// unbounded run the side does not wake the far end by itself. `has_forwarded`: something was found since the last check.
+    pub fn arm_next(&mut self, waker: &Waker, next: Next, has_forwarded: bool) -> Armed {
+        let is_armed = match (&self.0, next) {
+            (Far::Receives(pipe, _), next) if pipe.checks_ring_itself() => {
+                let is_sender = match next {
+                    Next::Awaited if !has_forwarded => false,
+                    Next::AwaitedHere => true,
+                    Next::Later | Next::Awaited => return Armed::ChecksAgain,
+                };
+                Wait::for_message(pipe).arm_far(waker, is_sender)
+            }
+            _ => self.arm(waker),
+        };
+        match is_armed {
+            true => Armed::Wakes,
+            false => Armed::Not,
         }
     }
 

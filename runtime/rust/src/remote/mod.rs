@@ -6,6 +6,7 @@ pub(crate) mod decoder;
 pub(crate) mod encoder;
 pub(crate) mod far_end;
 pub(crate) mod fingerprint;
+pub(crate) mod hold;
 pub(crate) mod macros;
 pub(crate) mod open;
 pub(crate) mod table;

@@ -10,7 +10,7 @@ use std::task::{Wake, Waker};
 use std::time::Instant;
 
 use duologue::generated::{open_sender, Decoder, Driver, Encoder, FarEnd, Malformed, Size, Wire};
-use duologue::transport::{Ahead, Forwarded, Role, Why, Woken};
+use duologue::transport::{Ahead, Armed, Forwarded, Next, Role, Why, Woken};
 use duologue::Sender;
 use loom::sync::atomic::{fence, AtomicBool, Ordering::SeqCst};
 use loom::sync::{Condvar, Mutex, MutexGuard};
@@ -32,14 +32,6 @@ impl Wire for Held {
     fn get(_: &mut Decoder<'_>) -> Result<Held, Malformed> {
         unreachable!("the transport only takes messages")
     }
-}
-
-/// How the far end waits inside a run, as in `duologue-net`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
-    Later,
-    Awaited,
-    AwaitedHere,
 }
 
 struct Transport {
@@ -84,20 +76,13 @@ impl Transport {
                 Forwarded::Message => has_forwarded = true,
                 Forwarded::Nothing => {
                     let Some(waker) = &core.waker else { break };
-                    let is_armed = if !core.far.checks_again() {
-                        core.far.arm(waker)
-                    } else {
-                        match next {
-                            Next::Awaited if !has_forwarded => core.far.arm_inside(waker, false),
-                            Next::AwaitedHere => core.far.arm_inside(waker, true),
-                            Next::Later | Next::Awaited => {
-                                is_due = true;
-                                break;
-                            }
+                    match core.far.arm_next(waker, next, has_forwarded) {
+                        Armed::Wakes => break,
+                        Armed::ChecksAgain => {
+                            is_due = true;
+                            break;
                         }
-                    };
-                    if is_armed {
-                        break;
+                        Armed::Not => {}
                     }
                 }
                 Forwarded::Left | Forwarded::TooLarge => self.close(core, after),

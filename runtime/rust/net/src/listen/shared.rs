@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 use rustix::fd::OwnedFd;
 
 use crate::address::Origin;
+use crate::core::Terms;
 use crate::error::Verdict;
 use crate::handshake::{Policy, Served, Value};
 use crate::health::Health;
 use crate::observe::Seen;
-use crate::session::{Held, Holds, Session, Terms};
+use crate::session::{Held, Holds, Session};
 use crate::stream::Stream;
 use crate::sync;
 

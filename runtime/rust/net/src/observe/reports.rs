@@ -132,6 +132,7 @@ impl Tally {
         messages: u64,
         bytes: usize,
         far: &FarEnd,
+        clock: fn() -> Instant,
     ) {
         let number = self.sent.messages + self.received.messages;
         self.add(direction, messages, bytes);
@@ -154,7 +155,7 @@ impl Tally {
         if role == goes_on {
             return;
         }
-        let now = Instant::now();
+        let now = clock();
         let began = mem::replace(&mut self.run_began, now);
         let run = Run {
             state: left.unwrap_or_default(),
@@ -166,13 +167,13 @@ impl Tally {
     }
 
     /// The session has ended, which has to be delivered.
-    pub(crate) fn end(&self, why: Why) {
+    pub(crate) fn end(&self, why: Why, now: Instant) {
         self.reports.add(Event::Ended(End {
             why,
             state: self.state,
             sent: self.sent,
             received: self.received,
-            duration: self.began.elapsed(),
+            duration: now.saturating_duration_since(self.began),
         }));
     }
 }

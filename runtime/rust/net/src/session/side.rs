@@ -1,7 +1,7 @@
 //! What the side in this process requests from its session: to wait, to write, and to be woken.
 
 use std::sync::atomic::fence;
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::{Arc, MutexGuard};
 use std::task::{Wake, Waker};
 use std::thread;
@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use duologue::transport::{Ahead, Driver, Role, Why};
 
-use super::{lock, try_lock, Next, Patience, Session, COLLECTED};
+use super::io::read;
+use super::{lock, try_lock, Session};
+use crate::core::{Input, Next, Patience, COLLECTED};
 use crate::flush;
-use crate::input::Input;
 use crate::reactor;
 use crate::stream::{left, Stream};
 use crate::watch::{self, Arrived, Watch, Watched};
@@ -20,11 +21,11 @@ impl Session {
     /// Publishes what was read before and could not be published then.
     fn resume(self: &Arc<Session>) {
         if let Some(mut input) = try_lock(&self.input) {
-            let after = self.with_core(Patience::None, |core, after| {
-                self.publish(&mut input, core, after)
+            let work = self.with_core(Patience::None, |core, work| {
+                self.publish(&mut input, core, work)
             });
             drop(input);
-            self.finish(after);
+            self.finish(work);
         }
     }
 
@@ -38,12 +39,12 @@ impl Session {
             return self.leave_unpublished(input);
         };
         let mut is_settled = false;
-        let after = self.work(core, Patience::None, |core, after| {
-            self.publish(&mut input, core, after);
-            is_settled = after.woken.is_some() || core.is_closed;
+        let work = self.work(core, Patience::None, |core, work| {
+            self.publish(&mut input, core, work);
+            is_settled = work.woken.is_some() || core.is_over();
         });
         drop(input);
-        self.finish_once(after);
+        self.finish_once(work);
         if !is_settled {
             self.read_on();
         }
@@ -56,8 +57,8 @@ impl Session {
         self.unpublished.store(true, SeqCst);
         fence(SeqCst);
         if let Some(core) = try_lock(&self.core) {
-            let after = self.work(core, Patience::None, |_, _| {});
-            self.finish(after);
+            let work = self.work(core, Patience::None, |_, _| {});
+            self.finish(work);
         }
     }
 
@@ -81,10 +82,10 @@ impl Session {
         let mut writes = false;
         'write: loop {
             if writes {
-                let after = self.with_core(Patience::None, |core, after| {
-                    self.forward_and_write(core, after, Next::Later, Some(deadline));
+                let work = self.with_core(Patience::None, |core, work| {
+                    self.forward_and_write(core, work, Next::Later, Some(deadline));
                 });
-                self.finish(after);
+                self.finish(work);
                 if is_ready() {
                     return true;
                 }
@@ -101,21 +102,21 @@ impl Session {
                 },
             };
             loop {
-                let mut is_open = input.ended.is_none();
+                let mut is_open = input.ended().is_none();
                 let (mut has_more, mut due) = (false, None);
-                let after = self.with_core(Patience::None, |core, after| {
-                    has_more = core.pending() > 0 || core.far.role() == Role::Receives;
+                let work = self.with_core(Patience::None, |core, work| {
+                    has_more = core.pending() > 0 || core.role() == Role::Receives;
                     if writes || !has_more {
-                        self.publish(&mut input, core, after);
-                        self.expire(&mut input, core, after);
-                        is_open &= !core.is_closed;
-                        due = self.due(core);
+                        self.publish(&mut input, core, work);
+                        self.expire(&mut input, core, work);
+                        is_open &= !core.is_over();
+                        due = core.due(work);
                     }
                 });
                 let has_to_write = has_more && !writes;
-                if has_to_write || !is_open || !after.is_empty() || is_ready() {
+                if has_to_write || !is_open || !work.is_empty() || is_ready() {
                     drop(input);
-                    self.finish(after);
+                    self.finish(work);
                     if !has_to_write && !is_open || is_ready() {
                         return is_ready();
                     }
@@ -124,13 +125,13 @@ impl Session {
                 }
                 // Control frames do not prolong the wait. The rest of a message may: its length has a limit.
                 let is_late = deadline.is_some_and(|deadline| left(deadline).is_none());
-                if is_late && has_read && input.end - input.start < 2 {
+                if is_late && has_read && input.bytes().len() < 2 {
                     return is_ready();
                 }
                 has_read = true;
                 let is_due_first = due.is_some_and(|due| deadline.is_none_or(|end| due < end));
                 let until = if is_due_first { due } else { deadline };
-                if !input.read(&*self.stream, until) && !is_due_first {
+                if !read(&mut input, &*self.stream, until) && !is_due_first {
                     return is_ready();
                 }
             }
@@ -161,10 +162,10 @@ impl Session {
 
     /// Writes what the side has sent, waiting as a send at the end of a run does.
     fn write_now(self: &Arc<Session>) {
-        let after = self.with_core(Patience::Endless, |core, after| {
-            self.forward_and_write(core, after, Next::Later, None);
+        let work = self.with_core(Patience::Endless, |core, work| {
+            self.forward_and_write(core, work, Next::Later, None);
         });
-        self.finish(after);
+        self.finish(work);
     }
 }
 
@@ -185,9 +186,9 @@ impl Watched for Session {
         };
         // Nothing is read while earlier input waits to be published, so that input is at most what one read returns.
         let has_room = !self.is_full.load(SeqCst) && !self.unpublished.load(SeqCst);
-        if has_room && input.ended.is_none() {
-            arrived.is_drained =
-                !input.read(&*self.stream, deadline) || input.has_drained(&*self.stream);
+        if has_room && input.ended().is_none() {
+            arrived.is_drained = !read(&mut input, &*self.stream, deadline)
+                || self.stream.is_plain() && !input.was_filled();
         }
         // All sessions depend on this thread, so it does not wait for one whose peer accepts nothing.
         let Some(core) = try_lock(&self.core) else {
@@ -196,14 +197,14 @@ impl Watched for Session {
             arrived.is_settled = true;
             return arrived;
         };
-        let after = self.work(core, Patience::None, |core, after| {
-            self.publish(&mut input, core, after);
-            self.expire(&mut input, core, after);
-            arrived.is_settled = after.woken.is_some() || core.is_closed;
-            arrived.is_peers = core.far.role() == Role::Sends;
+        let work = self.work(core, Patience::None, |core, work| {
+            self.publish(&mut input, core, work);
+            self.expire(&mut input, core, work);
+            arrived.is_settled = work.woken.is_some() || core.is_over();
+            arrived.is_peers = core.role() == Role::Sends;
         });
         drop(input);
-        self.finish(after);
+        self.finish(work);
         // While the ring is full nothing is read, and the connection stays readable.
         arrived.is_settled |= self.is_full.load(SeqCst);
         arrived
@@ -254,29 +255,29 @@ impl Driver for Driven {
         let patience = match ahead {
             // Others that share the endpoint do not wait for a thread that writes: that one works once more.
             Ahead::More => {
-                session.hold.sent();
+                session.hold.passed_over();
                 session.run();
                 return session.hold.hold();
             }
             Ahead::Last => Patience::Endless,
             Ahead::Leaves => Patience::Brief,
         };
-        let after = session.with_core(patience, |core, after| {
-            session.forward_until(core, after, Next::AwaitedHere);
-            let is_brief = after.patience == Patience::Brief && !core.is_closed;
+        let work = session.with_core(patience, |core, work| {
+            session.forward(core, work, Next::AwaitedHere);
+            let is_brief = work.patience == Patience::Brief && !core.is_over();
             if is_brief && core.pending() >= COLLECTED {
                 if session.limit.has_passed() {
                     // The peer did not have the whole time, so other threads write the rest.
                     session.never_waits.store(true, SeqCst);
-                    after.patience = Patience::None;
-                    session.forward_until(core, after, Next::AwaitedHere);
+                    work.never_waits();
+                    session.forward(core, work, Next::AwaitedHere);
                 } else {
                     // The peer takes nothing, so what is still in the ring is lost as well.
-                    session.close(core, after, Why::Left);
+                    core.close(Why::Left, work);
                 }
             }
         });
-        session.finish(after);
+        session.finish(work);
     }
 
     fn holds_back(&self, waker: Option<Waker>) -> bool {
@@ -286,16 +287,16 @@ impl Driver for Driven {
     fn catch_up(&self) {
         let session = &self.0;
         if session.hold.is_passed_over() {
-            let after = session.with_core(Patience::Endless, |core, after| {
-                session.forward(core, after);
+            let work = session.with_core(Patience::Endless, |core, work| {
+                session.forward(core, work, Next::Later);
             });
-            session.finish(after);
+            session.finish(work);
         }
-        if session.hold.is_far_ahead() {
-            let after = session.with_core(Patience::None, |core, after| {
-                session.forward_and_write(core, after, Next::Later, Some(None));
+        if session.is_far_ahead.load(Relaxed) && session.hold.holds(None) {
+            let work = session.with_core(Patience::None, |core, work| {
+                session.forward_and_write(core, work, Next::Later, Some(None));
             });
-            session.finish(after);
+            session.finish(work);
         }
     }
 

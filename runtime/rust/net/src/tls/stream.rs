@@ -23,7 +23,7 @@ use std::time::Instant;
 use rustls::Connection;
 
 use super::{failure, ALPN};
-use crate::input::SMALL_BUFFER;
+use crate::core::SMALL_BUFFER;
 use crate::stream::{is_early, left, Socket, Stream};
 use crate::sync::lock;
 use crate::Error;

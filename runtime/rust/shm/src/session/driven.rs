@@ -5,11 +5,14 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::Instant;
 
-use duologue::transport::{Ahead, Driver, Why};
+use duologue::transport::{Ahead, Driver, Next, Why};
 
-use super::{this_thread, Goal, Next, Session, LAST_WRITE};
+use super::{this_thread, Goal, Session, LAST_WRITE};
 use crate::end::End;
 use crate::helper::{self, Helped, Served};
+
+/// How often a side that is held back sends all the same, each time at most a line of the ring, before it waits.
+const FAR_AHEAD: u32 = 16;
 
 /// The session in its role as its far end's waker.
 impl Wake for Session {
@@ -102,7 +105,8 @@ impl Driver for Driven {
     fn catch_up(&self) {
         // A payload that is dropped inside the session's own work may send.
         let is_inside = self.0.holder.load(Relaxed) == this_thread();
-        if !is_inside && self.0.hold.is_far_ahead() {
+        let is_far_ahead = self.0.hold.sent() >= FAR_AHEAD && self.0.hold.holds(None);
+        if !is_inside && is_far_ahead {
             let limit = self.0.limit.get();
             self.0.wait_for(Goal::Written, Next::Later, limit);
         }

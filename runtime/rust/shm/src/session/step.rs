@@ -16,7 +16,7 @@
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
-use duologue::transport::{Forwarded, Role, Why};
+use duologue::transport::{Armed, Forwarded, Next, Role, Why};
 
 use super::{After, Core, Session, LAST_WRITE};
 use crate::helper;
@@ -34,17 +34,6 @@ const READS: u32 = 16;
 /// The peer is checked where at least this many reads in a row have found nothing: not in a dialogue whose answer is
 /// about to come, because that takes as long as a message.
 const EMPTY_READS: u32 = 3;
-
-/// How a far end waits for what the side in this process sends next, inside a run in which it checks again.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// The helper checks again after a while.
-    Later,
-    /// The message wakes it, unless something was sent since the last check. The caller is the helper.
-    Awaited,
-    /// The message wakes it. The caller is the side's thread, which sends the message.
-    AwaitedHere,
-}
 
 /// How a session is after a step.
 #[derive(Clone, Copy)]
@@ -191,22 +180,15 @@ impl Session {
         let Some(waker) = &core.waker else {
             return Goes::NoFurther;
         };
-        let goes = |is_armed| if is_armed { Goes::NoFurther } else { Goes::On };
-        if !core.far.checks_again() {
-            return goes(core.far.arm(waker));
-        }
-        // Something was sent since the last check.
-        let has_forwarded = core.has_forwarded;
-        core.has_forwarded = false;
-        let is_sender = match next {
-            Next::Awaited if !has_forwarded => false,
-            Next::AwaitedHere => true,
-            Next::Later | Next::Awaited => {
+        let has_forwarded = std::mem::take(&mut core.has_forwarded);
+        match core.far.arm_next(waker, next, has_forwarded) {
+            Armed::Wakes => Goes::NoFurther,
+            Armed::ChecksAgain => {
                 after.flushes = true;
-                return Goes::NoFurther;
+                Goes::NoFurther
             }
-        };
-        goes(core.far.arm_inside(waker, is_sender))
+            Armed::Not => Goes::On,
+        }
     }
 
     /// Reads what the peer has sent, and publishes it.

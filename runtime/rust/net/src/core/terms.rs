@@ -1,19 +1,11 @@
-//! The terms of a session, and what it keeps.
+//! The terms of a session.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Session, LONGEST_PULSE};
-use crate::frame::Allowed;
+use super::frame::Allowed;
 
-/// What a session keeps until it is over on both sides.
-pub(crate) type Held = Option<Box<dyn Holds>>;
-
-/// What learns of a session and is dropped with it.
-pub(crate) trait Holds: Send + Sync {
-    /// The session has begun.
-    fn begun(&self, session: &Arc<Session>);
-}
+/// The longest time between two heartbeats.
+const LONGEST_PULSE: Duration = Duration::from_secs(10);
 
 /// What both sides agreed on, and what this side allows.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +28,7 @@ pub(crate) struct Terms {
 
 impl Terms {
     /// How long the peer may be silent, if it has promised a heartbeat.
-    pub(super) fn patience(&self) -> Option<Duration> {
+    pub(crate) fn patience(&self) -> Option<Duration> {
         let seconds = 3 * u64::from(self.their_heartbeat);
         (seconds > 0).then(|| Duration::from_secs(seconds))
     }
