@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "duologue/health.h"
-#include "net_listener.h"
+#include "listen/listener.h"
 
 #ifdef DUO_RECORD
 /* Health checks are not recorded: a log would have sessions whose protocol the program does not have. */

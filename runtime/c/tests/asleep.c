@@ -8,7 +8,7 @@
 #define duo_await_credit real_await_credit
 #define duo_wait real_wait
 #define duo_backoff_begin counted_begin
-#include "../src/park.c"
+#include "../src/link/park.c"
 
 #include "check.h"
 #include "golden.h"

@@ -6,7 +6,7 @@
 #define duo_yield told_yield
 #define duo_backoff_begin told_begin
 #define duo_backoff_yields told_yields
-#include "../src/backoff.c"
+#include "../src/floor/backoff.c"
 
 #include "check.h"
 

@@ -14,7 +14,7 @@
 #define duo_shm_await real_await
 #define duo_backoff_begin counted_spins
 #define duo_shm_why_gone real_why_gone
-#include "../src/shm_wait.c"
+#include "../src/shm/wait.c"
 
 static unsigned spinning, yielding;
 

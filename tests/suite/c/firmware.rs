@@ -57,18 +57,8 @@ impl Example {
 }
 
 /// The runtime without sessions between processes: a device has only one process.
-pub fn sources_of_a_device() -> Vec<PathBuf> {
-    let is_of_processes = |name: &str| {
-        name.starts_with("shm")
-            || name.starts_with("net")
-            || ["wire", "escape", "lane"].contains(&name)
-    };
-    let mut sources = sources_in(&runtime().join("src"));
-    sources.retain(|source| {
-        let name = source.file_stem().expect("it is a file");
-        !is_of_processes(&name.to_string_lossy())
-    });
-    sources
+pub fn sources_of_a_device() -> [PathBuf; 1] {
+    [runtime().join("src/duologue.c")]
 }
 
 #[test]

@@ -5,7 +5,7 @@
  * sessions between processes includes this in its headers; everything else, and all of C++, goes through the
  * library. Not for programs.
  *
- * The invariants are in runtime/c/src/shm.h. Only the number, the word that publishes it and the turn are
+ * The invariants are in runtime/c/src/shm/shm.h. Only the number, the word that publishes it and the turn are
  * stored: stores that wait for a line from the other processor soon fill the store buffer, and then the
  * processor stalls.
  */

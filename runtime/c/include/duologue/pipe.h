@@ -7,7 +7,7 @@
  * entries to their slot in the ring and nowhere else, and stores only the message, its word and the
  * position of its own side.
  *
- * runtime/c/src/ring.h explains why it is correct; position.h there defines the numbers.
+ * runtime/c/src/ring/ring.h explains why it is correct; position.h there defines the numbers.
  */
 #ifndef DUOLOGUE_PIPE_H
 #define DUOLOGUE_PIPE_H
@@ -139,7 +139,7 @@ struct duo_session {
  * Numbers that may follow and are like the last one, so that handling them changes nothing but lines shared
  * with another process, or the numbers of a session over a socket, which are one long line. Their count is what the sender may still put into its line, the last of them filling
  * it, or what the receiver has seen there. The turn, which counts by two, determines which of them is next.
- * Further lines may follow if they only have to be begun. See runtime/c/src/shm.h and runtime/c/src/net_lane.c.
+ * Further lines may follow if they only have to be begun. See runtime/c/src/shm/shm.h and runtime/c/src/core/lane.c.
  */
 typedef struct duo_lane {
     /* The turn after the last of them in the line; 0 if there are none. */
@@ -169,7 +169,7 @@ typedef struct duo_lane {
 
 /*
  * Runs that may follow and consist of one message each, of numbers only: they go back and forth in one line.
- * The turn determines which side sends and which use of the line is next. See runtime/c/src/shm.h.
+ * The turn determines which side sends and which use of the line is next. See runtime/c/src/shm/shm.h.
  */
 typedef struct duo_single_line_turns {
     /* The turn of the first, and two for each run to which this applies; 0 if it applies to none. */
@@ -237,15 +237,15 @@ DUO_INLINE uint64_t duo_publish_word(duo_line *line, uint64_t word, bool swaps, 
 {
     if (swaps) return duo_atomic_exchange(&line->word, word, memory_order_acq_rel) & DUO_WORD_FLAGS;
     duo_atomic_store(&line->word, word, memory_order_release);
-    /* The sender's half of the barrier: see runtime/c/src/barrier.c. */
+    /* The sender's half of the barrier: see runtime/c/src/floor/barrier.c. */
     duo_signal_fence(memory_order_seq_cst);
     return duo_atomic_load(flags, memory_order_acquire);
 }
 
 /*
- * Publishes the word of a line, where both processes have the barrier of (b) in runtime/c/src/shm.h. Every message
+ * Publishes the word of a line, where both processes have the barrier of (b) in runtime/c/src/shm/shm.h. Every message
  * between them takes this step, whether the header or the library sends it. Returns the peer's flags; 0 if it neither
- * sleeps nor has disconnected. Over a socket the other side is the thread that writes: see (b) in runtime/c/src/net_lane.c.
+ * sleeps nor has disconnected. Over a socket the other side is the thread that writes: see (b) in runtime/c/src/core/lane.c.
  */
 DUO_INLINE uint32_t duo_lane_publish(DUO_ATOMIC uint64_t *line, uint64_t word, const DUO_ATOMIC uint32_t *peer)
 {
