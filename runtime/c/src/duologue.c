@@ -4,9 +4,10 @@
 #include "floor/backoff.c"
 #include "floor/barrier.c"
 #include "floor/cancel.c"
-#include "floor/limit.c"
 #include "floor/memory.c"
 #include "floor/processor.c"
+#include "floor/thread.c"
+#include "floor/time.c"
 #include "floor/wait.c"
 
 #include "text/escape.c"

@@ -10,8 +10,6 @@
 /* How long what was sent may still be written after a session is over, in nanoseconds. */
 #define LINGER UINT64_C(5000000000)
 
-#define SECOND UINT64_C(1000000000)
-
 #define MILLISECOND UINT64_C(1000000)
 
 #define LARGEST ((uint32_t)1 << 20)
@@ -116,8 +114,8 @@ duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wi
     net->takes = duo_net_largest(options);
     uint64_t usual = 4 * (uint64_t)net->takes;
     net->memory = options->memory != 0 ? options->memory : usual < SIZE_MAX ? (size_t)usual : SIZE_MAX;
-    net->beat = options->heartbeat * SECOND;
-    net->patience = 3 * terms->heartbeat * SECOND;
+    net->beat = options->heartbeat * DUO_SECOND;
+    net->patience = 3 * terms->heartbeat * DUO_SECOND;
     net->receives = role != protocol->first;
     net->late_at = net->written_by = 0;
     net->shrinks_at = 0;
@@ -130,7 +128,7 @@ duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wi
     net->remote.lane.end = 0;
     /* The clock does not reach twice as far. */
     net->idle = options->idle < DUO_FOREVER / 2 ? options->idle : DUO_FOREVER / 2;
-    net->written_at = net->read_at = net->beat != 0 || net->patience != 0 ? duo_net_now() : 0;
+    net->written_at = net->read_at = net->beat != 0 || net->patience != 0 ? duo_now() : 0;
     endpoint->session = &net->remote.session;
     endpoint->turn = duo_atomic_load(&net->remote.session.sides[role].turn, memory_order_relaxed);
     if (observed != NULL) duo_net_report_begin(net);
@@ -172,7 +170,7 @@ void duo_net_begin_time(duo_net *net)
     if (net->late_at != 0 || duo_net_size(&net->out) > 0 || net->ended != DUO_OK || net->is_over) return;
     uint64_t limit = duo_net_within(net);
     if (limit == 0) return;
-    net->late_at = duo_net_now() + limit;
+    net->late_at = duo_now() + limit;
     net->late_reads = 0;
 }
 
@@ -191,7 +189,7 @@ void duo_net_note_written(duo_net *net, size_t size)
     uint64_t limit = limit_of_state(net);
     if (limit == 0) limit = net->idle;
     if (limit == 0) return;
-    net->written_by = duo_net_now() + limit;
+    net->written_by = duo_now() + limit;
     net->late_reads = 0;
     net->to_write = duo_net_size(&net->out);
 }
@@ -202,7 +200,7 @@ bool duo_net_is_late(duo_net *net)
     if (net->ended != DUO_OK || net->is_over) return false;
     /* As sender, this side is the one that may take too long. */
     uint64_t limit = net->receives ? duo_net_limit(net) : net->written_by != 0 ? net->written_by : DUO_FOREVER;
-    if (limit == DUO_FOREVER || duo_net_now() < limit) return false;
+    if (limit == DUO_FOREVER || duo_now() < limit) return false;
     net->ended = DUO_LATE;
     if (!net->cannot_write && duo_net_reserve(&net->out, sizeof late)) duo_net_append(&net->out, late, sizeof late);
     duo_net_write(net);
@@ -217,7 +215,7 @@ uint64_t duo_net_patient_until(const duo_net *net, uint64_t until)
     uint64_t limit = net->receives ? duo_net_within(net) : 0;
     if (limit == 0) return wakes;
     /* If the time has not begun, it passes no earlier than this, and the writer reads nothing before that. */
-    uint64_t late_at = net->late_at != 0 ? net->late_at : duo_net_now() + limit;
+    uint64_t late_at = net->late_at != 0 ? net->late_at : duo_now() + limit;
     return wakes < late_at ? wakes : late_at;
 }
 
@@ -308,7 +306,7 @@ duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo
         duo_net_finish(net);
         return status;
     }
-    uint64_t now = duo_net_now();
+    uint64_t now = duo_now();
     net->lingers_until = now + LINGER;
     net->lingers = true;
     bool is_left = duo_net_write_later(net, now);

@@ -28,7 +28,7 @@
 #include <stddef.h>
 
 #include "duologue/net.h"
-#include "../transport/stream.h"
+#include "../transport/system.h"
 #include "../floor/tag.h"
 #include "../ring/transport.h"
 #include "../wire/wire.h"
@@ -93,7 +93,7 @@ static inline size_t duo_net_size(const duo_net_buffer *buffer)
     return buffer->end - buffer->from;
 }
 
-/* How many connections a peer of a listener has: see listen/peers.c. */
+/* How many connections a peer of a listener has: see peers.c. */
 typedef struct duo_net_place duo_net_place;
 
 enum { DUO_NET_PLACES = 256 };
@@ -255,46 +255,7 @@ bool duo_net_is_large(const duo_net_buffer *buffer);
 /* Returns its memory if it is empty and large; whether it is still large. */
 bool duo_net_shrink(duo_net_buffer *buffer);
 
-/* transport/system.c */
-uint64_t duo_net_now(void);
-/* The time at which a wait of that duration is over; DUO_AT_ONCE and DUO_FOREVER stay what they are. */
-uint64_t duo_net_until(uint64_t wait);
-bool duo_net_is_past(uint64_t until);
-/* The same for a thread that waits: also true if it is canceled. */
-bool duo_net_gives_up(uint64_t until);
-/* Sleeps until the descriptor, or one of several, has such an event, or until that time; may return early. */
-void duo_net_poll(int descriptor, short events, uint64_t until);
-struct pollfd;
-void duo_net_poll_all(struct pollfd *polled, size_t count, uint64_t until);
-/* Makes a descriptor blocking or not, and closes it on exec. False: see `errno`. */
-bool duo_net_set_flags(int descriptor, bool blocks);
-/*
- * Prepares the descriptor of a connection, and determines whether it is a socket. A socket may block: whatever reads or writes
- * it says whether it waits. False: see `errno`.
- */
-bool duo_net_prepare(int descriptor, bool *is_socket);
-/* A pipe, both ends of which do not block and are closed on exec. */
-bool duo_net_pipe(int ends[2]);
-/* A condition variable whose time limits use the monotonic clock, which cannot be set. */
-void duo_net_make_condition(pthread_cond_t *made);
-/* Starts a thread that receives no signals, and detaches it if `thread` is NULL. Returns an error number, or 0. */
-int duo_net_start_thread(pthread_t *thread, void *(*run)(void *), void *context);
-
-/* transport/address.c */
-enum { DUO_NET_ADDRESS = 160, DUO_NET_HOST = 256 };
-/*
- * If the address asks for TLS, sets the host, and `tls` to that of the options; otherwise sets `tls` to NULL.
- * DUO_CERTIFICATES if the options have none.
- */
-duo_status duo_net_find_tls(const char *address, bool listens, const duo_net_options *options, const duo_tls **tls,
-                            char host[DUO_NET_HOST]);
-/* A connected descriptor, or a listening one. */
-duo_status duo_net_dial(const char *address, uint64_t until, int *descriptor);
-duo_status duo_net_bind(const char *address, int *descriptor, char *path, size_t room);
-/* Writes the address of this socket, or of its peer, as a text. */
-void duo_net_spell(int descriptor, bool of_peer, bool is_tls, char *text, size_t room);
-
-/* hello.c */
+/* listen/hello.c */
 typedef struct duo_net_hello {
     bool receives_first;
     uint32_t largest;
@@ -402,7 +363,7 @@ bool duo_net_is_late(duo_net *net);
 /* The earlier one of `until` and the time until which the peer may be silent, or may take. */
 uint64_t duo_net_patient_until(const duo_net *net, uint64_t until);
 
-/* listen/peers.c */
+/* peers.c */
 /* Counts a connection of the peer of this socket; NULL if that peer has as many as it may have, or memory ran out. */
 duo_net_place *duo_net_take_place(duo_net_gate *gate, int descriptor, size_t most);
 /* Under the gate's lock. `place` may be NULL. */
@@ -498,12 +459,12 @@ void duo_net_not_later(duo_net *net);
 /* watch.c */
 bool duo_net_is_ready(duo_endpoint asked);
 bool duo_net_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
-                   const struct timespec *deadline);
+                   uint64_t until);
 duo_status duo_net_watch(duo_watch **watch, duo_endpoint asked, duo_notifier *notifier);
 void duo_net_unwatch(duo_session *session, const duo_notifier *notifier);
 void duo_net_poll_watch(duo_watch *watch);
 bool duo_net_sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
-                         const struct timespec *deadline);
+                         uint64_t until);
 duo_status duo_net_start_watch_thread(duo_watch *watch);
 void duo_net_free_watch(duo_watch *watch);
 

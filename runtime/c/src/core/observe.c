@@ -44,7 +44,7 @@ duo_net_observed *duo_net_observe(const duo_observer *observer, bool accepted, c
         .sends_first = role == protocol->first,
         .peer = size > 0 ? made->address : NULL,
     };
-    made->began_at = made->run_began_at = duo_net_now();
+    made->began_at = made->run_began_at = duo_now();
     return made;
 }
 
@@ -72,7 +72,7 @@ void duo_net_note(duo_net *net, bool sent, const duo_message *message, size_t by
     count(sent ? &here->sent : &here->received, bytes);
     count(&here->run.count, bytes);
     if (message->edge == DUO_STAY) return;
-    uint64_t now = duo_net_now();
+    uint64_t now = duo_now();
     here->run.state = state_of(net);
     const char *const *names = net->protocol->message_names;
     here->run.message = names == NULL ? "" : names[message - net->protocol->messages];
@@ -103,7 +103,7 @@ void duo_net_report_end(duo_net *net, duo_status status, bool is_unwritten)
         .state = here->is_over ? NULL : state_of(net),
         .sent = here->sent,
         .received = here->received,
-        .nanoseconds = duo_net_now() - here->began_at,
+        .nanoseconds = duo_now() - here->began_at,
     };
     if (here->observer.ended != NULL) here->observer.ended(&here->session, &end, here->observer.context);
     net->observed = NULL;

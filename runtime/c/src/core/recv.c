@@ -137,7 +137,7 @@ duo_status duo_net_read(duo_net *net, size_t needed)
     if (net->cannot_read || net->is_reading) return DUO_EMPTY;
     /* A peer that keeps sending without completing a message is late, too. */
     uint64_t limit = duo_net_limit(net);
-    bool is_past = limit != DUO_FOREVER && duo_net_now() >= limit;
+    bool is_past = limit != DUO_FOREVER && duo_now() >= limit;
     if (is_past && ++net->late_reads > MOST_LATE_READS && duo_net_is_late(net)) return DUO_OK;
     if (!reserve_read(net, needed)) return DUO_NO_MEMORY;
     char *place = net->in.bytes + net->in.end;
@@ -146,13 +146,13 @@ duo_status duo_net_read(duo_net *net, size_t needed)
     net->has_written = false;
     if (done < 0 && errno == EAGAIN) {
         if (duo_net_is_late(net)) return DUO_OK;
-        bool is_silent = net->patience != 0 && duo_net_now() > net->read_at + net->patience;
+        bool is_silent = net->patience != 0 && duo_now() > net->read_at + net->patience;
         if (!is_silent) return DUO_EMPTY;
     }
     if (done <= 0) net->cannot_read = true;
     else net->in.end += (size_t)done;
     if (done > 0) adapt(net, (size_t)done, space);
-    if (done > 0 && net->patience != 0) net->read_at = duo_net_now();
+    if (done > 0 && net->patience != 0) net->read_at = duo_now();
     return DUO_OK;
 }
 
@@ -196,12 +196,12 @@ static bool can_read_patiently(const duo_net *net, uint64_t wakes)
 /* Waits until a message is complete. */
 static duo_status await_message(duo_net *net, const duo_state *state, uint64_t wait, duo_net_frame *frame)
 {
-    uint64_t until = duo_net_until(wait);
+    uint64_t until = duo_until(wait);
     for (unsigned reads = 0;; reads++) {
         size_t needed = 0;
         duo_status status = duo_net_front(net, state, frame, &needed);
         if (status != DUO_EMPTY) return status;
-        bool is_over = wait == DUO_AT_ONCE ? is_enough(net, reads) : reads > 0 && duo_net_gives_up(until);
+        bool is_over = wait == DUO_AT_ONCE ? is_enough(net, reads) : reads > 0 && duo_gives_up(until);
         if (is_over) return DUO_EMPTY;
         bool is_left = !duo_net_write(net) && !net->cannot_write;
         /* An answer can hardly have arrived yet. */

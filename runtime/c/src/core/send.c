@@ -27,7 +27,7 @@ bool duo_net_write(duo_net *net)
             break;
         }
         net->has_written = true;
-        if (net->beat != 0) net->written_at = duo_net_now();
+        if (net->beat != 0) net->written_at = duo_now();
         duo_net_drop(&net->out, (size_t)done);
         if (net->written_by != 0) duo_net_note_written(net, (size_t)done);
     }
@@ -77,8 +77,8 @@ static duo_status await_space(duo_net *net, uint64_t wait)
 {
     duo_status status = duo_net_check_sender(net);
     if (status != DUO_FULL) return status;
-    uint64_t until = duo_net_until(wait);
-    while (status == DUO_FULL && !duo_net_gives_up(until)) {
+    uint64_t until = duo_until(wait);
+    while (status == DUO_FULL && !duo_gives_up(until)) {
         int descriptor = net->stream.descriptor;
         uint64_t wakes = duo_net_patient_until(net, until);
         pthread_mutex_unlock(&net->lock);
@@ -132,7 +132,7 @@ static duo_status give_back(duo_net *net, duo_endpoint from, duo_status status)
 
 bool duo_net_collect(duo_net *net)
 {
-    if (!net->is_collected) net->is_collected = duo_net_write_later(net, duo_net_now() + COLLECTED_FOR);
+    if (!net->is_collected) net->is_collected = duo_net_write_later(net, duo_now() + COLLECTED_FOR);
     return net->is_collected;
 }
 

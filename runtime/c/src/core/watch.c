@@ -108,29 +108,15 @@ bool duo_net_is_ready(duo_endpoint asked)
     return check(net, duo_asks_writable(asked));
 }
 
-/* A deadline as a time of `duo_net_now`. */
-static uint64_t end_of(const struct timespec *deadline)
-{
-    if (deadline == NULL) return DUO_FOREVER;
-    return (uint64_t)deadline->tv_sec * UINT64_C(1000000000) + (uint64_t)deadline->tv_nsec;
-}
-
-static uint64_t short_end(uint64_t end)
-{
-    uint64_t soon = duo_net_now() + SHORT_PERIOD;
-    return end < soon ? end : soon;
-}
-
 bool duo_net_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
-                   const struct timespec *deadline)
+                   uint64_t until)
 {
     enum { FEW = 32 };
     struct pollfd few[FEW], *polled = few;
-    uint64_t end = end_of(deadline);
     if (duo_atomic_load(word, memory_order_acquire) != 0) return true;
     if (count > FEW) polled = duo_allocate(count * sizeof *polled);
     size_t found = 0;
-    uint64_t wakes = end;
+    uint64_t wakes = until;
     for (size_t i = 0; i < count && polled != NULL; i++) {
         bool is_here = duo_is_remote(endpoints[i]) && duo_transport_of(endpoints[i]) == &duo_net_transport;
         if (!is_here) continue;
@@ -138,9 +124,9 @@ bool duo_net_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint6
         polled[found++] = (struct pollfd){net->stream.descriptor, events_of(duo_asks_writable(endpoints[i])), 0};
         wakes = side_wakes_at(net, wakes);
     }
-    duo_net_poll_all(polled, found, polled != NULL ? wakes : short_end(end));
+    duo_net_poll_all(polled, found, polled != NULL ? wakes : duo_soon(until));
     if (polled != few && polled != NULL) duo_release(polled);
-    return !duo_is_canceled() && (end == DUO_FOREVER || duo_net_now() < end);
+    return !duo_gives_up(until);
 }
 
 static void link_side(duo_net **list, duo_net *net)
@@ -262,7 +248,7 @@ static void take_events(duo_watch *watch)
 static void take_late(duo_watch *watch)
 {
     if (watch->checks_at == DUO_FOREVER) return;
-    uint64_t now = duo_net_now();
+    uint64_t now = duo_now();
     if (now < watch->checks_at) return;
     watch->checks_at = DUO_FOREVER;
     for (duo_net *net = watch->registered, *next; net != NULL; net = next) {
@@ -337,10 +323,10 @@ static void sleep_once(duo_watch *watch, uint64_t end)
             watch->polled[count++] = (struct pollfd){net->stream.descriptor, events_of(net->asks_writable), 0};
             end = side_wakes_at(net, end);
         }
-        uint64_t soon = duo_net_now() + SHORT_PERIOD, late = watch->checks_at < soon ? soon : watch->checks_at;
+        uint64_t soon = duo_now() + SHORT_PERIOD, late = watch->checks_at < soon ? soon : watch->checks_at;
         if (late < end) end = late;
     } else {
-        end = short_end(end);
+        end = duo_soon(end);
     }
     release_watches();
     duo_net_poll_all(watch->polled, count, end);
@@ -394,16 +380,15 @@ void duo_net_poll_watch(duo_watch *watch)
 }
 
 bool duo_net_sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
-                         const struct timespec *deadline)
+                         uint64_t until)
 {
-    uint64_t end = end_of(deadline);
     hold_watches();
     bool is_alone = watch->has_thread || watch->count == 0;
-    if (!is_alone) sleep_once(watch, end);
+    if (!is_alone) sleep_once(watch, until);
     release_watches();
     /* Then only the watch's thread, or this process itself, has anything to report. */
-    if (is_alone) return duo_wait(word, DUO_LOW_HALF, expected, deadline);
-    return !duo_is_canceled() && (end == DUO_FOREVER || duo_net_now() < end);
+    if (is_alone) return duo_wait(word, DUO_LOW_HALF, expected, until);
+    return !duo_gives_up(until);
 }
 
 static void *attend(void *context)
@@ -425,7 +410,7 @@ duo_status duo_net_start_watch_thread(duo_watch *watch)
     if (!duo_net_pipe(watch->wakers)) return DUO_SYSTEM;
     hold_watches();
     watch->has_thread = true;
-    int failed = duo_net_start_thread(&watch->thread, attend, watch);
+    int failed = duo_start_thread(&watch->thread, attend, watch);
     if (failed != 0) {
         watch->has_thread = false;
         close(watch->wakers[0]);

@@ -265,7 +265,7 @@ static void *write_all(void *context)
     for (;;) {
         polls_count = 0;
         bool has_pipe = poll_too(wakers[0], POLLIN);
-        uint64_t now = duo_net_now(), next = write_due(now);
+        uint64_t now = duo_now(), next = write_due(now);
         idle = listed == 0 ? idle + 1 : 0;
         if (!has_pipe || (next == DUO_FOREVER && listed == 0 && idle < IDLE_TICKS)) next = now + TICK;
         if (next < now + TICK) next = now + TICK;
@@ -295,7 +295,7 @@ static void start_writer(void)
 {
     if (!duo_net_pipe(wakers)) return;
     wakes_at = 0;
-    is_running = duo_net_start_thread(NULL, write_all, NULL) == 0;
+    is_running = duo_start_thread(NULL, write_all, NULL) == 0;
     if (is_running) return;
     close(wakers[0]);
     close(wakers[1]);
@@ -326,7 +326,7 @@ bool duo_net_write_later(duo_net *net, uint64_t due)
 void duo_net_shrink_later(duo_net *net)
 {
     if (net->shrinks_at != 0 || (!duo_net_is_large(&net->in) && !duo_net_is_large(&net->out))) return;
-    net->shrinks_at = duo_net_now() + SHRINKS_AFTER;
+    net->shrinks_at = duo_now() + SHRINKS_AFTER;
     duo_net_write_later(net, net->shrinks_at);
 }
 

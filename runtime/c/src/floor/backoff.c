@@ -27,12 +27,9 @@ bool duo_backoff_yields(duo_backoff *backoff)
 
 #else
 
-#include <time.h>
-
 /* How often a thread yields before it sleeps. */
 enum { YIELDS = 32 };
 
-#define SECOND UINT64_C(1000000000)
 /*
  * A yield that takes longer than this, in nanoseconds, is slow. This is less than the kernel lets a
  * thread run that only computes, and more than a hundred threads take that each handle one message
@@ -57,13 +54,6 @@ static DUO_ATOMIC uint64_t again;
 /* How many yields of this thread have not been timed since the last one that was. */
 static DUO_EACH_THREAD unsigned untimed = SAMPLE;
 
-static uint64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
-}
-
 static bool yield_unless_slow(void)
 {
     uint64_t doubted_until = duo_atomic_load(&again, memory_order_relaxed);
@@ -73,12 +63,12 @@ static bool yield_unless_slow(void)
         return true;
     }
     untimed = 1;
-    uint64_t start = now();
+    uint64_t start = duo_now();
     if (start < doubted_until) return false;
-    if (doubted_until != 0 && start - doubted_until > SECOND)
+    if (doubted_until != 0 && start - doubted_until > DUO_SECOND)
         duo_atomic_store(&again, 0, memory_order_relaxed);
     duo_yield();
-    uint64_t end = now();
+    uint64_t end = duo_now();
     if (end - start > SLOW)
         duo_atomic_store(&again, end + (end - start) * PAUSE, memory_order_relaxed);
     return true;

@@ -116,10 +116,10 @@ bool duo_is_known_to_have_barrier(void)
  */
 static void run_or_abort(void)
 {
-    time_t start = duo_deadline(0).tv_sec;
+    uint64_t end = duo_now() + DUO_SECOND;
     while (!call(REGISTER_PRIVATE_EXPEDITED) || !run()) {
         int error = errno;
-        if (error != ENOMEM || duo_deadline(0).tv_sec > start + 1) {
+        if (error != ENOMEM || duo_now() > end) {
             fprintf(stderr,
                     "duologue: the system call `membarrier` failed after sessions that rely on it began: %s\n"
                     "help: if a system call filter forbids it, install the filter before the first session begins, set "

@@ -174,15 +174,6 @@ void duo_cancel(duo_canceler *canceler)
     pthread_mutex_unlock(&canceler->lock);
 }
 
-/* The time as the system takes it. One that it cannot represent is replaced by the last one that it can. */
-static struct timespec system_time(uint64_t at)
-{
-    const uint64_t second = UINT64_C(1000000000);
-    uint64_t seconds = at / second;
-    if (sizeof(time_t) < 8 && seconds > INT32_MAX) seconds = INT32_MAX;
-    return (struct timespec){(time_t)seconds, (long)(at % second)};
-}
-
 /* The one that cancels first; NULL if none does. */
 static duo_canceler *earliest(void)
 {
@@ -198,15 +189,14 @@ static void *run_timer(void *context)
     (void)context;
     pthread_mutex_lock(&timed);
     while ((next = earliest()) != NULL) {
-        const struct timespec at = system_time(next->at);
-        if (duo_is_past(&at)) {
+        if (duo_is_past(next->at)) {
             remove_timed(next);
             duo_cancel(next);
             continue;
         }
-        uint64_t changes = duo_atomic_load(&timed_changes, memory_order_relaxed);
+        uint64_t changes = duo_atomic_load(&timed_changes, memory_order_relaxed), at = next->at;
         pthread_mutex_unlock(&timed);
-        duo_wait(&timed_changes, DUO_LOW_HALF, changes, &at);
+        duo_wait(&timed_changes, DUO_LOW_HALF, changes, at);
         pthread_mutex_lock(&timed);
     }
     has_timer = false;
@@ -237,22 +227,6 @@ static void watch_forks(void)
     (void)pthread_atfork(hold_timed, release_timed, forget_timer);
 }
 
-/* Starts the thread. The caller holds `timed`. Returns 0 or an error. */
-static int start_timer(void)
-{
-    /* Signals are for the program's threads. */
-    sigset_t all, before;
-    pthread_t thread;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&thread, NULL, run_timer, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed != 0) return failed;
-    pthread_detach(thread);
-    has_timer = true;
-    return 0;
-}
-
 duo_status duo_cancel_at(duo_canceler *canceler, duo_time_limit limit)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -263,7 +237,8 @@ duo_status duo_cancel_at(duo_canceler *canceler, duo_time_limit limit)
         return DUO_OK;
     }
     pthread_mutex_lock(&timed);
-    if (!has_timer) failed = start_timer();
+    if (!has_timer) failed = duo_start_thread(NULL, run_timer, NULL);
+    if (failed == 0) has_timer = true;
     if (failed == 0) {
         remove_timed(canceler);
         canceler->at = limit.at;

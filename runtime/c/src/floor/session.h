@@ -2,6 +2,9 @@
 #ifndef DUOLOGUE_SESSION_H
 #define DUOLOGUE_SESSION_H
 
+#ifndef DUO_NO_THREADS
+#include <pthread.h>
+#endif
 #include <time.h>
 
 #include "duologue/tables.h"
@@ -120,9 +123,30 @@ void duo_begin(duo_session *session, const duo_protocol *protocol, const duo_sha
                duo_endpoint *server, duo_endpoint *client);
 bool duo_is_shape(const duo_shape *one, const duo_shape *other);
 
+/* time.c: a time is in nanoseconds since an arbitrary start. */
+#define DUO_SECOND UINT64_C(1000000000)
+uint64_t duo_now(void);
+/* The time at which a wait of that duration is over; DUO_AT_ONCE and DUO_FOREVER stay what they are. */
+uint64_t duo_until(uint64_t wait);
+/* How much of it is left. */
+uint64_t duo_left(uint64_t until);
+bool duo_is_past(uint64_t until);
+/* The same for a thread that waits: also true if it is canceled. */
+bool duo_gives_up(uint64_t until);
+/* The earlier one of `until` and the end of a millisecond, for a sleeper that has to check again soon. */
+uint64_t duo_soon(uint64_t until);
+#ifndef DUO_NO_THREADS
+/* A time or a duration for the system; the last one that it can represent. */
+struct timespec duo_timespec(uint64_t nanoseconds);
+
+/* thread.c */
+/* Starts a thread that receives no signals, and detaches it if `thread` is NULL. Returns an error number, or 0. */
+int duo_start_thread(pthread_t *thread, void *(*body)(void *), void *context);
+/* A condition variable whose time limits use the clock of `duo_now`. */
+void duo_make_condition(pthread_cond_t *made);
+#endif
+
 /* wait.c */
-/* The time `wait` nanoseconds from now. */
-struct timespec duo_deadline(uint64_t wait);
 /* The half of a word that the kernel compares: see position.h. */
 typedef enum duo_half { DUO_LOW_HALF, DUO_HIGH_HALF } duo_half;
 static inline uint32_t *duo_half_of(DUO_ATOMIC uint64_t *word, duo_half half)
@@ -135,9 +159,9 @@ static inline uint32_t *duo_half_of(DUO_ATOMIC uint64_t *word, duo_half half)
 }
 /*
  * Sleeps while that half of `word` is equal to that of `expected`; may return spuriously. False
- * once `deadline` (NULL: never) has passed, or the thread is canceled.
+ * once the time `until` has passed, or the thread is canceled.
  */
-bool duo_wait(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, const struct timespec *deadline);
+bool duo_wait(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, uint64_t until);
 /* What other threads need to end the waits of a thread: see cancel.c. */
 typedef struct duo_sleeper {
     /* The word that the thread sleeps on, or is about to; otherwise NULL. */
@@ -159,10 +183,6 @@ static inline bool duo_is_canceled(void)
     return false;
 }
 #endif
-/* The earlier one of `deadline` (NULL: never) and the end of a millisecond, for a sleeper that has to check again soon. */
-struct timespec duo_soon(const struct timespec *deadline);
-/* Whether `deadline` (NULL: never) has passed, or the thread is canceled. */
-bool duo_is_past(const struct timespec *deadline);
 /* Wakes the threads that sleep on that half of `word`, which is only used as an address: the memory may be gone. */
 void duo_wake(DUO_ATOMIC uint64_t *word, duo_half half);
 /* Lets other threads run. */

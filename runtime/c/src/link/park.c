@@ -61,7 +61,7 @@ static bool polls_side(const parked_wait *what, bool spins)
 }
 
 /* Sleeps on the word, where messages are swapped. */
-static bool sleep_in_word(duo_side *side, const struct timespec *deadline)
+static bool sleep_in_word(duo_side *side, uint64_t until)
 {
     DUO_ATOMIC uint64_t *place = &side->line->word;
     uint64_t word = duo_atomic_load(place, memory_order_acquire);
@@ -72,14 +72,14 @@ static bool sleep_in_word(duo_side *side, const struct timespec *deadline)
             !duo_atomic_compare_exchange_strong(place, &word, word | WAITS,
                                                 memory_order_acq_rel, memory_order_acquire))
             continue;
-        in_time = duo_wait(place, DUO_HIGH_HALF, word | WAITS, deadline);
+        in_time = duo_wait(place, DUO_HIGH_HALF, word | WAITS, until);
         word = duo_atomic_load(place, memory_order_acquire);
     }
     return duo_is_ready(side);
 }
 
 /* Sleeps on the flags, where messages are stored. */
-static bool sleep_in_flags(duo_session *session, duo_side *side, const struct timespec *deadline)
+static bool sleep_in_flags(duo_session *session, duo_side *side, uint64_t until)
 {
     DUO_ATOMIC uint64_t *flags = flags_of(session, role_of(side));
     uint64_t waits = (side->at & KEY) | WAITING;
@@ -91,7 +91,7 @@ static bool sleep_in_flags(duo_session *session, duo_side *side, const struct ti
         bool in_time = true;
         while (in_time && !duo_is_ready(side) &&
                duo_atomic_load(flags, memory_order_acquire) == waits)
-            in_time = duo_wait(flags, DUO_LOW_HALF, waits, deadline);
+            in_time = duo_wait(flags, DUO_LOW_HALF, waits, until);
         said = waits;
         if (duo_atomic_compare_exchange_strong(flags, &said, 0, memory_order_acq_rel,
                                                memory_order_acquire))
@@ -111,9 +111,7 @@ bool duo_await_message(duo_session *session, duo_side *side, uint64_t wait)
     if (wait == DUO_AT_ONCE) return false;
     parked_wait what = {session, side, false};
     if (polls_side(&what, spins)) return true;
-    struct timespec deadline = {0};
-    if (wait != DUO_FOREVER) deadline = duo_deadline(wait);
-    const struct timespec *until = wait == DUO_FOREVER ? NULL : &deadline;
+    const uint64_t until = duo_until(wait);
     if (is_swapped(side->at)) return sleep_in_word(side, until);
     return sleep_in_flags(session, side, until);
 }
@@ -121,8 +119,7 @@ bool duo_await_message(duo_session *session, duo_side *side, uint64_t wait)
 duo_status duo_await_credit(duo_session *session, duo_side *side, uint64_t wait)
 {
     uint64_t credit;
-    struct timespec deadline = {0};
-    if (wait != DUO_AT_ONCE && wait != DUO_FOREVER) deadline = duo_deadline(wait);
+    const uint64_t until = duo_until(wait);
     parked_wait what = {session, side, true};
     bool in_time = wait != DUO_AT_ONCE;
     if (in_time) (void)polls_side(&what, true);
@@ -134,6 +131,6 @@ duo_status duo_await_credit(duo_session *session, duo_side *side, uint64_t wait)
         }
         if (!in_time) return DUO_FULL;
         if (!duo_announce_wait(session, &credit)) continue;
-        in_time = duo_wait(&session->credit, DUO_LOW_HALF, credit, wait == DUO_FOREVER ? NULL : &deadline);
+        in_time = duo_wait(&session->credit, DUO_LOW_HALF, credit, until);
     }
 }

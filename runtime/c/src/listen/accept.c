@@ -159,7 +159,7 @@ static duo_status answer_hello(duo_net_greeting *greeting, const duo_net_offer *
     duo_net_found found;
     while ((found = duo_net_listen_to(greeting, &status)) == DUO_NET_MORE) {
         if (status != DUO_OK) return status;
-        if (duo_net_gives_up(until)) return DUO_LATE;
+        if (duo_gives_up(until)) return DUO_LATE;
         duo_net_poll(greeting->stream.descriptor, POLLIN, until);
     }
     if (found == DUO_NET_ALIEN) return DUO_BROKEN;
@@ -190,7 +190,7 @@ duo_status duo_net_accept_over(int descriptor, const duo_wire_protocol *protocol
     bool is_socket;
     duo_status status = duo_net_prepare(descriptor, &is_socket) ? DUO_OK : DUO_SYSTEM;
     greeting.stream = duo_net_plain(descriptor, is_socket);
-    uint64_t until = duo_net_until(options->hello != 0 ? options->hello : DUO_NET_HELLO);
+    uint64_t until = duo_until(options->hello != 0 ? options->hello : DUO_NET_HELLO);
     duo_net_hello hello;
     memset(&hello, 0, sizeof hello);
     unsigned verdict = DUO_VERDICT_EQUAL;

@@ -21,7 +21,6 @@
 
 #ifdef __linux__
 
-#define SECOND UINT64_C(1000000000)
 
 /* How soon a connection is checked that cannot be registered, in nanoseconds. */
 #define SOON UINT64_C(20000000)
@@ -41,10 +40,10 @@ static bool watch(const duo_listener *listener, int descriptor, short events, sh
 
 static void set_timer(duo_listener *listener, uint64_t wakes)
 {
-    if (wakes == listener->wakes_at && (wakes == DUO_FOREVER || duo_net_now() < wakes)) return;
+    if (wakes == listener->wakes_at && (wakes == DUO_FOREVER || duo_now() < wakes)) return;
     listener->wakes_at = wakes;
     struct itimerspec at = {{0, 0}, {0, 0}};
-    if (wakes != DUO_FOREVER) at.it_value = (struct timespec){(time_t)(wakes / SECOND), (long)(wakes % SECOND)};
+    if (wakes != DUO_FOREVER) at.it_value = duo_timespec(wakes);
     /* A time of zero would mean never. */
     if (wakes == 0) at.it_value.tv_nsec = 1;
     (void)timerfd_settime(listener->timer, TFD_TIMER_ABSTIME, &at, NULL);
@@ -53,7 +52,7 @@ static void set_timer(duo_listener *listener, uint64_t wakes)
 void duo_net_update_descriptor(duo_listener *listener, bool may_accept, bool is_busy)
 {
     if (listener->epoll < 0) return;
-    const uint64_t now = duo_net_now();
+    const uint64_t now = duo_now();
     uint64_t wakes = DUO_FOREVER;
     const bool recovers = now < listener->recovers_at;
     short accepts = !recovers && may_accept ? POLLIN : 0;

@@ -65,7 +65,7 @@ static void go_on_shaking_hands(const duo_listener *listener, duo_net_greeting *
     report(listener, greeting, status, &problem);
     stream->kind->notify_end(stream);
     shutdown(stream->descriptor, SHUT_WR);
-    uint64_t soon = duo_net_now() + APOLOGY;
+    uint64_t soon = duo_now() + APOLOGY;
     if (soon < greeting->until) greeting->until = soon;
 }
 
@@ -91,7 +91,7 @@ duo_net_step duo_net_continue(const duo_listener *listener, duo_net_greeting *gr
     if (greeting->stage == DUO_NET_SHAKES_HANDS && !greeting->is_silent) go_on_shaking_hands(listener, greeting);
     if (greeting->stage == DUO_NET_GREETS) *found = duo_net_listen_to(greeting, &status);
     bool is_over = greeting->stage == DUO_NET_READS_OFF && !reads_off(greeting);
-    bool is_late = duo_net_is_past(greeting->until);
+    bool is_late = duo_is_past(greeting->until);
     if (*found != DUO_NET_MORE) return DUO_NET_DECIDE;
     if (status == DUO_OK && !is_over && !is_late) return DUO_NET_WAIT;
     /* A connection on which TLS has failed was reported then. */

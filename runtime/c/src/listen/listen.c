@@ -28,7 +28,7 @@ static duo_net_gate *new_gate(void)
     memset(gate, 0, sizeof *gate);
     gate->holders = 1;
     pthread_mutex_init(&gate->lock, NULL);
-    duo_net_make_condition(&gate->changed);
+    duo_make_condition(&gate->changed);
     return gate;
 }
 
@@ -48,7 +48,7 @@ duo_status duo_listen(const char *address, const duo_net_options *options, duo_l
     made->epoll = made->timer = -1;
     if (options != NULL) made->options = *options;
     pthread_mutex_init(&made->lock, NULL);
-    duo_net_make_condition(&made->turned);
+    duo_make_condition(&made->turned);
     duo_status status = DUO_NO_MEMORY;
     made->gate = new_gate();
     if (made->gate != NULL) status = duo_net_pipe(made->wakers) ? DUO_OK : DUO_SYSTEM;
@@ -205,7 +205,7 @@ static bool decide(duo_listener *listener, duo_net_greeting *greeting, duo_net_f
 static bool continue_greetings(duo_listener *listener, const duo_net_offer *offers, size_t count,
                                duo_net_arrival *arrived)
 {
-    const uint64_t now = duo_net_now();
+    const uint64_t now = duo_now();
     for (duo_net_greeting **place = &listener->greetings; *place != NULL;) {
         duo_net_greeting *greeting = *place;
         duo_net_found found;
@@ -240,16 +240,14 @@ static bool continue_greetings(duo_listener *listener, const duo_net_offer *offe
 static bool take_turn(duo_listener *listener, uint64_t until)
 {
     pthread_mutex_lock(&listener->lock);
-    while (listener->has_turn && !duo_net_gives_up(until)) {
+    while (listener->has_turn && !duo_gives_up(until)) {
         bool can_be_canceled = duo_own_sleeper() != NULL;
         if (until == DUO_FOREVER && !can_be_canceled) {
             pthread_cond_wait(&listener->turned, &listener->lock);
             continue;
         }
-        uint64_t now = duo_net_now();
-        uint64_t left = until > now ? until - now : 0;
-        if (can_be_canceled && left > TURN_PERIOD) left = TURN_PERIOD;
-        struct timespec end = duo_deadline(left);
+        uint64_t soon = duo_now() + TURN_PERIOD;
+        const struct timespec end = duo_timespec(can_be_canceled && until > soon ? soon : until);
         pthread_cond_timedwait(&listener->turned, &listener->lock, &end);
     }
     bool is_free = !listener->has_turn;
@@ -281,7 +279,7 @@ duo_status duo_listener_next(duo_listener *listener, const duo_net_offer *offers
         }
         duo_net_take_connections(listener);
         if (continue_greetings(listener, offers, count, arrived)) break;
-        if (has_polled && duo_net_gives_up(until)) {
+        if (has_polled && duo_gives_up(until)) {
             status = DUO_EMPTY;
             break;
         }
@@ -298,7 +296,7 @@ duo_status duo_net_accept(duo_listener *listener, const duo_wire_protocol *proto
     *endpoint = (duo_endpoint){NULL, 0};
     const duo_net_offer offer = {.protocol = protocol, .role = role, .options = listener->options};
     duo_net_arrival arrived;
-    duo_status status = duo_listener_next(listener, &offer, 1, duo_net_until(nanoseconds), &arrived);
+    duo_status status = duo_listener_next(listener, &offer, 1, duo_until(nanoseconds), &arrived);
     if (status != DUO_OK) return status;
     duo_net_free_greeting(arrived.greeting);
     *endpoint = arrived.endpoint;

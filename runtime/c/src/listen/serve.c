@@ -130,7 +130,7 @@ static void start(duo_listener *listener, const duo_net_arrival *arrived)
         gate->handlers += 1;
         gate->holders += 1;
         pthread_mutex_unlock(&gate->lock);
-        if (duo_net_start_thread(&thread, handle, made) == 0) return;
+        if (duo_start_thread(&thread, handle, made) == 0) return;
         pthread_mutex_lock(&gate->lock);
         gate->handlers -= 1;
         gate->holders -= 1;
@@ -167,12 +167,12 @@ duo_status duo_listener_run(duo_listener *listener)
 void duo_listener_drain(duo_listener *listener, uint64_t nanoseconds)
 {
     duo_net_gate *gate = listener->gate;
-    uint64_t until = duo_net_until(nanoseconds);
+    uint64_t until = duo_until(nanoseconds);
     duo_atomic_store(&listener->is_draining, true, memory_order_release);
     notify_of_drain(listener);
     pthread_mutex_lock(&gate->lock);
-    while (gate->sessions > 0 && !duo_net_is_past(until)) {
-        struct timespec end = duo_deadline(DRAIN_PERIOD);
+    while (gate->sessions > 0 && !duo_is_past(until)) {
+        const struct timespec end = duo_timespec(duo_now() + DRAIN_PERIOD);
         (void)pthread_cond_timedwait(&gate->changed, &gate->lock, &end);
     }
     gate->is_cut = true;

@@ -148,7 +148,7 @@ static void refuse_peer(const duo_listener *listener, duo_net_greeting *greeting
 /* Lets a new connection wait; false if memory ran out. */
 static bool wait_for_hello(duo_listener *listener, int taken, bool is_socket)
 {
-    const uint64_t now = duo_net_now();
+    const uint64_t now = duo_now();
     const uint64_t limit = listener->options.hello != 0 ? listener->options.hello : DUO_NET_HELLO;
     duo_net_greeting *made = duo_allocate(sizeof *made);
     if (made == NULL) return false;
@@ -194,7 +194,7 @@ static int take_connection(const duo_listener *listener)
 
 void duo_net_take_connections(duo_listener *listener)
 {
-    const uint64_t now = duo_net_now();
+    const uint64_t now = duo_now();
     make_place(listener);
     if (now < listener->recovers_at) return;
     while (duo_net_may_accept(listener)) {
@@ -263,7 +263,7 @@ static void mark_ready(duo_listener *listener, const struct pollfd *polled)
 void duo_net_await_connections(duo_listener *listener, uint64_t until)
 {
     if (!make_space(listener, listener->greeting_count + listener->silent_count + 2)) {
-        uint64_t soon = duo_net_now() + SHORT_PERIOD;
+        uint64_t soon = duo_now() + SHORT_PERIOD;
         for (duo_net_greeting *one = listener->greetings; one != NULL; one = one->next) one->is_ready = true;
         duo_net_poll(listener->wakers[0], POLLIN, until < soon ? until : soon);
         return;
@@ -271,7 +271,7 @@ void duo_net_await_connections(duo_listener *listener, uint64_t until)
     struct pollfd *polled = listener->polled;
     size_t count = 0;
     polled[count++] = (struct pollfd){listener->wakers[0], POLLIN, 0};
-    bool recovers = duo_net_now() < listener->recovers_at;
+    bool recovers = duo_now() < listener->recovers_at;
     if (recovers && listener->recovers_at < until) until = listener->recovers_at;
     /* A negative descriptor is ignored. */
     bool accepts = !recovers && duo_net_may_accept(listener), has_places = !duo_net_is_busy(listener);

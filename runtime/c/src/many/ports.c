@@ -369,7 +369,7 @@ static bool polls_ports(duo_ports *ports)
  * can sleep if nothing else is in the set, and each has a thread if there is. If the thread cannot be started, the set
  * checks again soon.
  */
-static bool sleep_on_ports(duo_ports *ports, const struct timespec *until)
+static bool sleep_on_ports(duo_ports *ports, uint64_t until)
 {
     const duo_transport_watch *sleeper = NULL;
     bool is_alone = ports->watch_count == 1 && !ports->has_near, lacks_thread = false;
@@ -379,15 +379,10 @@ static bool sleep_on_ports(duo_ports *ports, const struct timespec *until)
         if (is_alone || one->transport->wakes_on_words) sleeper = one;
         else lacks_thread |= one->transport->start_thread(one->watch) != DUO_OK;
     }
-    struct timespec soon;
-    const struct timespec *end = until;
-    if (lacks_thread) {
-        soon = duo_soon(until);
-        end = &soon;
-    }
+    const uint64_t end = lacks_thread ? duo_soon(until) : until;
     bool in_time = sleeper == NULL ? duo_wait(&ports->asleep, DUO_LOW_HALF, 1, end)
                                    : sleeper->transport->sleep_watch(sleeper->watch, &ports->asleep, 1, end);
-    return in_time || (end != until && !duo_is_past(until));
+    return in_time || (end != until && !duo_gives_up(until));
 }
 
 /* Whether the set was interrupted since the last wait that was. */
@@ -400,9 +395,7 @@ static bool takes_interrupt(duo_ports *ports)
 
 duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
 {
-    struct timespec deadline = {0};
-    bool has_deadline = wait != DUO_AT_ONCE && wait != DUO_FOREVER;
-    if (has_deadline) deadline = duo_deadline(wait);
+    const uint64_t until = duo_until(wait);
     bool in_time = wait != DUO_AT_ONCE;
     for (;;) {
         if (has_given(ports)) add_given(ports);
@@ -425,7 +418,7 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
             duo_atomic_exchange(&ports->asleep, 1, memory_order_acq_rel);
             if (duo_atomic_load(&ports->notified, memory_order_acquire) == NULL && !has_given(ports) &&
                 !duo_atomic_load(&ports->is_interrupted, memory_order_relaxed))
-                in_time = sleep_on_ports(ports, has_deadline ? &deadline : NULL);
+                in_time = sleep_on_ports(ports, until);
         }
         /* An exchange, so that what follows synchronizes with every sender whose exchange came before it. */
         duo_atomic_exchange(&ports->asleep, 0, memory_order_acq_rel);

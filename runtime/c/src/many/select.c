@@ -83,28 +83,24 @@ static const duo_transport *find_sleeper(const duo_endpoint *endpoints, size_t c
 }
 
 /* Sleeps until the notifier is called for one of the endpoints; false if the time ran out first. */
-static bool sleep_until_notified(const duo_endpoint *endpoints, size_t count, const struct timespec *deadline)
+static bool sleep_until_notified(const duo_endpoint *endpoints, size_t count, uint64_t deadline)
 {
     select_notifier notifier = {{notify_select}, 0};
     bool is_unseen = false, in_time = true;
     size_t armed = arm_all(endpoints, count, &notifier, &is_unseen);
-    const struct timespec *until = deadline;
-    struct timespec soon;
+    uint64_t until = deadline;
     /* One barrier for all: a sender sees the notifier, or the message is seen here. */
     if (armed == count && is_unseen) duo_barrier();
     if (armed == count && (!is_unseen || !is_there(endpoints, count, &notifier))) {
         bool sees_all;
         const duo_transport *transport = find_sleeper(endpoints, count, &sees_all);
-        if (!sees_all) {
-            soon = duo_soon(deadline);
-            until = &soon;
-        }
+        if (!sees_all) until = duo_soon(deadline);
         if (transport != NULL) in_time = transport->sleep(endpoints, count, &notifier.notified, until);
         while (transport == NULL && in_time &&
                duo_atomic_load(&notifier.notified, memory_order_acquire) == 0)
             in_time = duo_wait(&notifier.notified, DUO_LOW_HALF, 0, until);
     }
-    if (!in_time && until != deadline) in_time = !duo_is_past(deadline);
+    if (!in_time && until != deadline) in_time = !duo_gives_up(deadline);
     for (size_t i = 0; i < armed; i++)
         if (!duo_is_remote(endpoints[i])) duo_disarm_endpoint(duo_asked(endpoints[i]), &notifier.notifier);
     return in_time;
@@ -132,11 +128,10 @@ duo_status duo_select(const duo_endpoint *endpoints, size_t count, uint64_t wait
     duo_backoff backoff = duo_backoff_begin(true);
     while (status == DUO_EMPTY && duo_backoff_pass(&backoff, count))
         status = check_once(endpoints, count, first, which);
-    struct timespec deadline = {0};
-    if (wait != DUO_FOREVER) deadline = duo_deadline(wait);
+    const uint64_t deadline = duo_until(wait);
     bool in_time = true;
     while (status == DUO_EMPTY && in_time) {
-        in_time = sleep_until_notified(endpoints, count, wait == DUO_FOREVER ? NULL : &deadline);
+        in_time = sleep_until_notified(endpoints, count, deadline);
         status = check_once(endpoints, count, first, which);
     }
     return status;

@@ -151,7 +151,7 @@ duo_status duo_shared_send(duo_shared *shared, const duo_message *message, const
     while ((status = attempt(shared, message, entries, &waiting)) == DUO_FULL) {
         if (waiting.session == NULL) continue;
         /* Without a deadline it is false only if the thread is canceled. */
-        if (!duo_wait(&waiting.session->credit, DUO_LOW_HALF, waiting.credit, NULL)) break;
+        if (!duo_wait(&waiting.session->credit, DUO_LOW_HALF, waiting.credit, DUO_FOREVER)) break;
     }
     pthread_mutex_unlock(&shared->door);
     return status;

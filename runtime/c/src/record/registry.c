@@ -40,14 +40,6 @@ static void unlock_registry(void)
     duo_atomic_store(&is_locked, false, memory_order_release);
 }
 
-/* In nanoseconds. */
-static uint64_t registry_clock(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
-}
-
 static void name_thread(const char *name)
 {
     if (thread_number == 0) thread_number = duo_atomic_fetch_add(&registered_threads, 1, memory_order_relaxed) + 1;
@@ -124,7 +116,7 @@ static duo_registered *entry_of(const duo_recorded *event, const duo_state *stat
     free_one->protocol = state->name;
     free_one->state = state->name;
     free_one->turn_is_server = state->sender == DUO_SERVER;
-    free_one->since = registry_clock();
+    free_one->since = duo_now();
     free_one->sides[0].state = free_one->sides[1].state = state->name;
     return free_one;
 }
@@ -169,7 +161,7 @@ void duo_registry_sends(const duo_recorded *event, const duo_message *message)
         side_of(entry, event)->sent++;
         entry->messages++;
         move_to(entry, next);
-        entry->since = registry_clock();
+        entry->since = duo_now();
         pass(entry, event, next);
     }
     unlock_registry();
@@ -197,7 +189,7 @@ void duo_registry_waits(const duo_recorded *event, const duo_state *state)
     duo_registered *entry = entry_of(event, state);
     if (entry != NULL) {
         pass(entry, event, state);
-        side_of(entry, event)->waits = registry_clock();
+        side_of(entry, event)->waits = duo_now();
     }
     unlock_registry();
 }
@@ -209,7 +201,7 @@ void duo_registry_waits_to_send(const duo_recorded *event, const duo_message *me
     if (entry != NULL) {
         move_to(entry, message->in);
         pass(entry, event, message->in);
-        side_of(entry, event)->waits = registry_clock();
+        side_of(entry, event)->waits = duo_now();
         side_of(entry, event)->for_space = true;
     }
     unlock_registry();
@@ -222,7 +214,7 @@ void duo_registry_has_sent(const duo_recorded *event, const duo_message *message
     if (entry != NULL) {
         /* The peer may have answered by now. */
         if (entry->state == message->in->name) move_to(entry, state_after(message));
-        entry->since = registry_clock();
+        entry->since = duo_now();
         pass(entry, event, state_after(message));
     }
     unlock_registry();
@@ -317,7 +309,7 @@ duo_status duo_registry_write(FILE *file)
     duo_registered *all = duo_atomic_load(&registered, memory_order_acquire);
     size_t count = all == NULL ? 0 : registered_most;
     if (count > 0) memcpy(all + count, all, count * sizeof *all);
-    uint64_t now = registry_clock();
+    uint64_t now = duo_now();
     unlock_registry();
     fprintf(file, "{\"format\":1,\"language\":\"c\",\"process\":%ld,\"missing\":%" PRIu64 ",\"sessions\":[", (long)getpid(),
             duo_atomic_load(&registered_missing, memory_order_relaxed));

@@ -35,10 +35,10 @@ typedef struct duo_transport {
     bool (*is_ready)(duo_endpoint endpoint);
     /*
      * Sleeps while `word` is 0 and none of the remote ones among the endpoints is ready; may return
-     * spuriously. False once `deadline` (NULL: never) has passed.
+     * spuriously. False once the time `until` has passed.
      */
     bool (*sleep)(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
-                 const struct timespec *deadline);
+                 uint64_t until);
 
     /*
      * Watches a side for a set: `notifier` is called once when the side is ready, by `poll_watch`, by
@@ -55,7 +55,7 @@ typedef struct duo_transport {
     void (*poll_watch)(duo_watch *watch);
     /* Calls the notifiers of the sides that are ready, or sleeps like `sleep` while `word` is `expected`. */
     bool (*sleep_watch)(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
-                  const struct timespec *deadline);
+                  uint64_t until);
     /* From here on a thread also calls the notifiers as soon as the sides are ready. */
     duo_status (*start_thread)(duo_watch *watch);
     /* Ends all watching and frees the watch. */

@@ -179,7 +179,7 @@ static duo_status lock_side(duo_shm *shm, int region, unsigned place)
     duo_shm_unlock();
     if (shm->lock < 0) return DUO_SYSTEM;
     const size_t byte = DUO_SHM_SIDE_LOCK(place);
-    const uint64_t end = duo_shm_now() + MOST_LAYING_OUT;
+    const uint64_t end = duo_now() + MOST_LAYING_OUT;
     while (!duo_shm_lock_bytes(shm->lock, byte, 1)) {
         if (errno != EAGAIN && errno != EACCES) return DUO_SYSTEM;
         /*
@@ -189,7 +189,7 @@ static duo_status lock_side(duo_shm *shm, int region, unsigned place)
         struct stat status;
         bool is_named = fstat(shm->lock, &status) == 0 && status.st_nlink > 0;
         size_t locked = is_named ? duo_shm_lock_at(shm->lock, byte) : byte;
-        if (locked == byte || duo_shm_now() >= end) return DUO_REFUSED;
+        if (locked == byte || duo_now() >= end) return DUO_REFUSED;
         if (duo_is_canceled()) return DUO_EMPTY;
         nanosleep(&(struct timespec){0, 100000}, NULL);
     }
@@ -296,7 +296,7 @@ duo_status duo_shm_meet(duo_shm *shm, uint64_t wait)
     shm->is_met = true;
     shm->heavy = !shm->has_barrier;
     shm->cells = 0;
-    shm->peer_checked_at = duo_shm_now();
+    shm->peer_checked_at = duo_now();
     return DUO_OK;
 }
 

@@ -253,12 +253,12 @@ duo_status duo_shm_answer(duo_endpoint next, uint32_t flags);
 /* More of them, in watch.c. */
 bool duo_shm_is_ready(duo_endpoint endpoint);
 bool duo_shm_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
-                  const struct timespec *deadline);
+                  uint64_t until);
 duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_notifier *notifier);
 void duo_shm_unwatch(duo_session *session, const duo_notifier *notifier);
 void duo_shm_poll_watch(duo_watch *watch);
 bool duo_shm_sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
-                         const struct timespec *deadline);
+                         uint64_t until);
 duo_status duo_shm_start_thread(duo_watch *watch);
 void duo_shm_free_watch(duo_watch *watch);
 

@@ -46,7 +46,7 @@ static bool begin_fragment(outgoing *out)
 {
     duo_shm *shm = out->shm;
     shm->outgoing = out->left;
-    out->status = duo_shm_await(shm, has_bytes, duo_shm_left(out->until));
+    out->status = duo_shm_await(shm, has_bytes, duo_left(out->until));
     if (out->status == DUO_EMPTY) out->status = DUO_FULL;
     if (out->status != DUO_OK) return false;
     out->size = fragment_of(shm, out->left);

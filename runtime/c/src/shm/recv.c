@@ -114,7 +114,7 @@ static duo_status decode_short(duo_shm *shm, const duo_message *kind, const duo_
 
 duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait)
 {
-    const uint64_t until = duo_shm_until(wait);
+    const uint64_t until = duo_until(wait);
     if (!shm->is_met) {
         duo_status status = duo_shm_meet(shm, wait);
         if (status != DUO_OK) return status;
@@ -122,7 +122,7 @@ duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait)
     shm->is_unfinished = false;
     for (unsigned parts = 0;; parts++) {
         if (shm->is_arriving && shm->arrived == shm->arriving_size) return DUO_OK;
-        duo_status status = duo_shm_await(shm, line_has_message, duo_shm_left(until));
+        duo_status status = duo_shm_await(shm, line_has_message, duo_left(until));
         if (status != DUO_OK) return status;
         uint64_t word = duo_atomic_load(&shm->line->word, memory_order_acquire);
         if (!shm->is_arriving && !(word & DUO_SHM_LONG)) return DUO_OK;
@@ -135,7 +135,7 @@ duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait)
         shm->is_unfinished = wait == DUO_AT_ONCE && parts + 1 == PARTS_AT_ONCE;
         if (shm->is_unfinished) return DUO_EMPTY;
         /* The limit holds however fast further parts come, and so does the end of a wait that is canceled. */
-        if (until != DUO_AT_ONCE && duo_shm_left(until) == DUO_AT_ONCE) return DUO_EMPTY;
+        if (until != DUO_AT_ONCE && duo_left(until) == DUO_AT_ONCE) return DUO_EMPTY;
         if (parts + 1 >= PARTS_AT_ONCE && duo_is_canceled()) return DUO_EMPTY;
     }
 }

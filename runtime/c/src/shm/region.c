@@ -145,11 +145,11 @@ duo_status duo_shm_create(size_t space, int *region)
 /* Waits for the lock under which the region of a name is created; DUO_EMPTY if the wait is canceled. */
 static duo_status lock_head(int region)
 {
-    const uint64_t end = duo_shm_now() + MOST_MAKING;
+    const uint64_t end = duo_now() + MOST_MAKING;
     while (!duo_shm_lock_bytes(region, DUO_SHM_HEAD_LOCK, 1)) {
         if (errno != EAGAIN && errno != EACCES) return DUO_SYSTEM;
         if (duo_is_canceled()) return DUO_EMPTY;
-        if (duo_shm_now() >= end) {
+        if (duo_now() >= end) {
             errno = ETIMEDOUT;
             return DUO_SYSTEM;
         }
@@ -265,14 +265,14 @@ static uint64_t limit_of(int socket, int option)
     /* If it is no socket, the call says so. */
     if (flags < 0 || (flags & O_NONBLOCK) != 0 || getsockopt(socket, SOL_SOCKET, option, &limit, &size) != 0)
         return DUO_AT_ONCE;
-    uint64_t wait = (uint64_t)limit.tv_sec * DUO_SHM_SECOND + (uint64_t)limit.tv_usec * 1000;
-    return wait == 0 ? DUO_FOREVER : duo_shm_until(wait);
+    uint64_t wait = (uint64_t)limit.tv_sec * DUO_SECOND + (uint64_t)limit.tv_usec * 1000;
+    return wait == 0 ? DUO_FOREVER : duo_until(wait);
 }
 
 /* Waits for one of these events, but not after `until`; DUO_EMPTY if the wait is over, or is canceled. */
 static duo_status await_socket(int socket, short events, uint64_t until)
 {
-    uint64_t left = duo_shm_left(until);
+    uint64_t left = duo_left(until);
     if (left == DUO_AT_ONCE || duo_is_canceled()) return DUO_EMPTY;
     struct pollfd polled[] = {{socket, events, 0}, {cancel_descriptor(), POLLIN, 0}};
     /* In whole milliseconds, rounded up; a time that is too long for one call is split into several. */
@@ -351,7 +351,7 @@ duo_status duo_shm_receive(int socket, int *region)
 
 duo_status duo_shm_receive_within(int socket, uint64_t nanoseconds, int *region)
 {
-    return receive_until(socket, duo_shm_until(nanoseconds), region);
+    return receive_until(socket, duo_until(nanoseconds), region);
 }
 
 #else

@@ -17,8 +17,8 @@ static inline bool is_time(const duo_shm *shm)
 NOT_INLINE static duo_status get_ready(duo_shm *shm, uint64_t until)
 {
     duo_status status = DUO_OK;
-    if (!shm->is_met) status = duo_shm_meet(shm, duo_shm_left(until));
-    if (status == DUO_OK && shm->is_withdrawn) status = duo_shm_withdraw(shm, duo_shm_left(until));
+    if (!shm->is_met) status = duo_shm_meet(shm, duo_left(until));
+    if (status == DUO_OK && shm->is_withdrawn) status = duo_shm_withdraw(shm, duo_left(until));
     return status;
 }
 
@@ -30,11 +30,11 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
     const duo_wire_message *wire = wire_of(shm, message);
     size_t size = wire->flat;
     if (!shm->is_met || shm->is_withdrawn) {
-        uint64_t until = duo_shm_until(wait);
+        uint64_t until = duo_until(wait);
         duo_status status = get_ready(shm, until);
         if (status == DUO_EMPTY) return give_back(shm, from, DUO_FULL);
         if (status != DUO_OK) return duo_shm_end(shm, status, next);
-        wait = duo_shm_left(until);
+        wait = duo_left(until);
     }
     if (size == 0 && wire->entries != NULL) {
         duo_status status = duo_wire_measure(wire->entries, entries, &size);
@@ -42,7 +42,7 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
         if (status != DUO_OK) return give_back(shm, from, status);
     }
     if (is_time(shm) && duo_shm_has_died(shm)) return duo_shm_end(shm, duo_shm_why_gone(shm), next);
-    uint64_t until = size > DUO_SHM_CELLS * 8 ? duo_shm_until(wait) : wait;
+    uint64_t until = size > DUO_SHM_CELLS * 8 ? duo_until(wait) : wait;
     if (shm->count == 0 && !has_line(shm)) {
         duo_status status = duo_shm_await(shm, has_line, wait);
         if (status == DUO_EMPTY) return give_back(shm, from, DUO_FULL);

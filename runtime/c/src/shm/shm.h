@@ -259,23 +259,6 @@ duo_status duo_shm_why_gone(const duo_shm *shm);
 void duo_shm_futex_wait(DUO_ATOMIC uint32_t *word, uint32_t expected, uint64_t wait);
 /* Registers this process for the barrier of (b); false if the system has none. */
 bool duo_shm_register_barrier(void);
-uint64_t duo_shm_now(void);
-
-/* The time at which a wait of that duration is over. */
-static inline uint64_t duo_shm_until(uint64_t wait)
-{
-    if (wait == DUO_AT_ONCE || wait == DUO_FOREVER) return wait;
-    uint64_t now = duo_shm_now();
-    return wait < DUO_FOREVER - now ? now + wait : DUO_FOREVER;
-}
-
-/* How much of that time is left. */
-static inline uint64_t duo_shm_left(uint64_t until)
-{
-    if (until == DUO_AT_ONCE || until == DUO_FOREVER) return until;
-    uint64_t now = duo_shm_now();
-    return until > now ? until - now : DUO_AT_ONCE;
-}
 
 /* region.c */
 /*
@@ -324,8 +307,7 @@ static inline uint32_t duo_shm_peer_flags(const duo_shm *shm)
     return duo_atomic_load(&shm->peer->flags, memory_order_relaxed);
 }
 
-/* In nanoseconds: a second, and the longest sleep. */
-#define DUO_SHM_SECOND UINT64_C(1000000000)
+/* The longest sleep, in nanoseconds. */
 #define DUO_SHM_PERIOD UINT64_C(100000000)
 
 #endif

@@ -12,16 +12,9 @@
 
 #include "../floor/futex.h"
 
-uint64_t duo_shm_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * DUO_SHM_SECOND + (uint64_t)now.tv_nsec;
-}
-
 void duo_shm_futex_wait(DUO_ATOMIC uint32_t *word, uint32_t expected, uint64_t wait)
 {
-    struct timespec limit = {(time_t)(wait / DUO_SHM_SECOND), (long)(wait % DUO_SHM_SECOND)};
+    const struct timespec limit = duo_timespec(wait);
     duo_futex((uint32_t *)(void *)word, FUTEX_WAIT, expected, &limit);
 }
 
@@ -99,7 +92,7 @@ bool duo_shm_has_died(duo_shm *shm)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    uint64_t coarse = (uint64_t)now.tv_sec * DUO_SHM_SECOND + (uint64_t)now.tv_nsec;
+    uint64_t coarse = (uint64_t)now.tv_sec * DUO_SECOND + (uint64_t)now.tv_nsec;
     /* The other clock may be a few milliseconds ahead of this one. */
     if (coarse < shm->peer_checked_at + DUO_SHM_PERIOD) return shm->is_dead;
     shm->peer_checked_at = coarse;
@@ -128,8 +121,8 @@ duo_status duo_shm_await(duo_shm *shm, duo_shm_check *check, uint64_t wait)
 {
     if (check(shm)) return DUO_OK;
     if (wait != DUO_AT_ONCE && polls_region(shm, check)) return DUO_OK;
-    uint64_t now = duo_shm_now();
-    uint64_t end = wait < UINT64_MAX - now ? now + wait : UINT64_MAX;
+    uint64_t now = duo_now();
+    uint64_t end = duo_time_limit_from(now, wait).at;
     for (;;) {
         if (is_gone(shm, now)) return check(shm) ? DUO_OK : duo_shm_why_gone(shm);
         if (now >= end || duo_is_canceled()) return DUO_EMPTY;
@@ -141,7 +134,7 @@ duo_status duo_shm_await(duo_shm *shm, duo_shm_check *check, uint64_t wait)
         }
         duo_atomic_fetch_and(&shm->own->flags, ~DUO_SHM_ASLEEP, memory_order_relaxed);
         if (check(shm)) return DUO_OK;
-        now = duo_shm_now();
+        now = duo_now();
     }
 }
 

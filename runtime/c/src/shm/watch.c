@@ -22,8 +22,6 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -104,11 +102,6 @@ static void run_barrier(const wait_list *made)
     if (made->is_light) syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
 }
 
-static struct timespec at(uint64_t nanoseconds)
-{
-    return (struct timespec){(time_t)(nanoseconds / DUO_SHM_SECOND), (long)(nanoseconds % DUO_SHM_SECOND)};
-}
-
 /* Sleeps until one of the words has changed, or until `end`; false if the system does not allow it. */
 static bool sleep_on_all(const wait_list *made, uint64_t end)
 {
@@ -117,7 +110,7 @@ static bool sleep_on_all(const wait_list *made, uint64_t end)
     return false;
 #else
     /* The call expects 64 bits for each, whatever `struct timespec` has. */
-    int64_t until[2] = {(int64_t)(end / DUO_SHM_SECOND), (int64_t)(end % DUO_SHM_SECOND)};
+    int64_t until[2] = {(int64_t)(end / DUO_SECOND), (int64_t)(end % DUO_SECOND)};
     long ended = syscall(SYS_futex_waitv, made->words, made->count, 0, until, CLOCK_MONOTONIC);
     /* Any other error (a filter, no memory, a word that is gone) would occur again at once. */
     return ended >= 0 || errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT;
@@ -127,22 +120,11 @@ static bool sleep_on_all(const wait_list *made, uint64_t end)
 /* Sleeps for a period, or until `end` if that is earlier. */
 static void sleep_in(const wait_list *made, uint64_t end)
 {
-    uint64_t now = duo_shm_now();
+    uint64_t now = duo_now();
     uint64_t most = made->is_truncated ? SHORT_PERIOD : DUO_SHM_PERIOD;
     if (end <= now || sleep_on_all(made, end - now < most ? end : now + most)) return;
-    struct timespec rest = at(end - now < SHORT_PERIOD ? end - now : SHORT_PERIOD);
+    const struct timespec rest = duo_timespec(end - now < SHORT_PERIOD ? end - now : SHORT_PERIOD);
     nanosleep(&rest, NULL);
-}
-
-/* A deadline as a time of `duo_shm_now`. */
-static uint64_t end_of(const struct timespec *deadline)
-{
-    if (deadline == NULL) return UINT64_MAX;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t left = (int64_t)(deadline->tv_sec - now.tv_sec) * (int64_t)DUO_SHM_SECOND +
-                   (deadline->tv_nsec - now.tv_nsec);
-    return left > 0 ? duo_shm_now() + (uint64_t)left : 0;
 }
 
 static bool is_ready(duo_shm *shm, bool asks_writable)
@@ -167,10 +149,9 @@ static bool is_here(duo_endpoint endpoint)
 }
 
 bool duo_shm_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
-                  const struct timespec *deadline)
+                  uint64_t until)
 {
     wait_list made;
-    uint64_t end = end_of(deadline);
     bool is_there = false, is_unfinished = false;
     begin_wait_list(&made, word, 0);
     for (size_t i = 0; i < count; i++)
@@ -181,10 +162,10 @@ bool duo_shm_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint6
         is_there = is_ready(shm_of(endpoints[i]), duo_asks_writable(endpoints[i]));
         is_unfinished = is_unfinished || shm_of(endpoints[i])->is_unfinished;
     }
-    if (!is_there && !is_unfinished) sleep_in(&made, end);
+    if (!is_there && !is_unfinished) sleep_in(&made, until);
     for (size_t i = 0; i < count; i++)
         if (is_here(endpoints[i])) retract_sleep(shm_of(endpoints[i]));
-    return is_there || (duo_shm_now() < end && !duo_is_canceled());
+    return is_there || !duo_gives_up(until);
 }
 
 /* Takes a side off its list, under the lock. Others see that its notifier is gone after everything else is done. */
@@ -280,16 +261,15 @@ void duo_shm_poll_watch(duo_watch *watch)
 }
 
 bool duo_shm_sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
-                         const struct timespec *deadline)
+                         uint64_t until)
 {
-    uint64_t end = end_of(deadline);
     duo_shm_lock();
     bool is_alone = watch->has_thread || watch->first == NULL;
-    if (!is_alone) sleep_once(watch, word, expected, end);
+    if (!is_alone) sleep_once(watch, word, expected, until);
     duo_shm_unlock();
     /* Then only this process has anything to report. */
-    if (is_alone) return duo_wait(word, DUO_LOW_HALF, expected, deadline);
-    return duo_shm_now() < end && !duo_is_canceled();
+    if (is_alone) return duo_wait(word, DUO_LOW_HALF, expected, until);
+    return !duo_gives_up(until);
 }
 
 static void *watch_thread(void *context)
@@ -298,7 +278,7 @@ static void *watch_thread(void *context)
     duo_shm_lock();
     while (!watch->is_over) {
         uint64_t changes = duo_atomic_load(&watch->changes, memory_order_relaxed);
-        sleep_once(watch, &watch->changes, changes, UINT64_MAX);
+        sleep_once(watch, &watch->changes, changes, DUO_FOREVER);
     }
     duo_shm_unlock();
     return NULL;
@@ -307,15 +287,10 @@ static void *watch_thread(void *context)
 duo_status duo_shm_start_thread(duo_watch *watch)
 {
     if (watch->has_thread) return DUO_OK;
-    /* Signals are for the program's threads. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     duo_shm_lock();
-    int failed = pthread_create(&watch->thread, NULL, watch_thread, watch);
+    int failed = duo_start_thread(&watch->thread, watch_thread, watch);
     watch->has_thread = failed == 0;
     duo_shm_unlock();
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = failed;
     return failed == 0 ? DUO_OK : DUO_SYSTEM;
 }

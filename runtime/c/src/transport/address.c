@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../core/net.h"
+#include "system.h"
 
 enum { BACKLOG = 1024 };
 
@@ -129,7 +129,7 @@ static duo_status connect_to(const struct sockaddr *to, socklen_t size, uint64_t
     if (made < 0) return DUO_SYSTEM;
     while (connect(made, to, size) != 0) {
         /* The system does not report when the backlog of a Unix socket has space again. */
-        if (errno == EAGAIN && to->sa_family == AF_UNIX && !duo_net_gives_up(until)) {
+        if (errno == EAGAIN && to->sa_family == AF_UNIX && !duo_gives_up(until)) {
             nanosleep(&pause_of_full, NULL);
             continue;
         }
@@ -140,7 +140,7 @@ static duo_status connect_to(const struct sockaddr *to, socklen_t size, uint64_t
         if (errno != EINPROGRESS && errno != EINTR) return fail(made);
         struct pollfd polled = {made, POLLOUT, 0};
         while (polled.revents == 0) {
-            if (duo_net_gives_up(until)) {
+            if (duo_gives_up(until)) {
                 close(made);
                 return DUO_LATE;
             }

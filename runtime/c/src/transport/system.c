@@ -3,16 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "../core/net.h"
-
-#define NANOSECONDS UINT64_C(1000000000)
+#include "system.h"
 
 /* Without this flag, a write to a connection that is gone raises SIGPIPE, which the program then has to ignore. */
 #ifdef MSG_NOSIGNAL
@@ -34,36 +30,11 @@
 /* How much is read and discarded before a connection is closed, at most. */
 enum { MOST_READ_OFF = 1 << 20 };
 
-uint64_t duo_net_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
-}
-
-uint64_t duo_net_until(uint64_t wait)
-{
-    if (wait == DUO_AT_ONCE || wait == DUO_FOREVER) return wait;
-    uint64_t now = duo_net_now();
-    return wait < DUO_FOREVER - now ? now + wait : DUO_FOREVER;
-}
-
-bool duo_net_is_past(uint64_t until)
-{
-    return until == DUO_AT_ONCE || (until != DUO_FOREVER && duo_net_now() >= until);
-}
-
-bool duo_net_gives_up(uint64_t until)
-{
-    return duo_is_canceled() || duo_net_is_past(until);
-}
-
 static void poll_until(struct pollfd *polled, size_t count, uint64_t until)
 {
-    uint64_t now = until == DUO_FOREVER ? 0 : duo_net_now();
-    uint64_t left = until > now ? until - now : 0;
+    const uint64_t left = duo_left(until);
 #ifdef __linux__
-    struct timespec limit = {(time_t)(left / NANOSECONDS), (long)(left % NANOSECONDS)};
+    const struct timespec limit = duo_timespec(left);
     (void)ppoll(polled, (nfds_t)count, until == DUO_FOREVER ? NULL : &limit, NULL);
 #else
     /* Rounded up, so that a wait that is not interrupted does not end before its time. */
@@ -86,7 +57,7 @@ void duo_net_poll_all(struct pollfd *polled, size_t count, uint64_t until)
         memcpy(polled, all + 1, count * sizeof *polled);
     } else {
         /* There is no space for one more descriptor, so the wait returns from time to time. */
-        uint64_t soon = duo_net_now() + CANCEL_PERIOD;
+        uint64_t soon = duo_now() + CANCEL_PERIOD;
         poll_until(polled, count, until < soon ? until : soon);
     }
 }
@@ -229,7 +200,7 @@ duo_status duo_net_read_all(const duo_net_stream *stream, void *bytes, size_t si
             size -= (size_t)done;
         }
         if (size == 0) break;
-        if (duo_net_gives_up(until)) return DUO_LATE;
+        if (duo_gives_up(until)) return DUO_LATE;
         if (done < 0) duo_net_poll(stream->descriptor, POLLIN, until);
     }
     return DUO_OK;
@@ -246,7 +217,7 @@ duo_status duo_net_write_all(const duo_net_stream *stream, const void *bytes, si
             size -= (size_t)done;
         }
         if (size == 0) break;
-        if (duo_net_gives_up(until)) return DUO_LATE;
+        if (duo_gives_up(until)) return DUO_LATE;
         if (done < 0) duo_net_poll(stream->descriptor, POLLOUT, until);
     }
     return DUO_OK;
@@ -268,29 +239,4 @@ void duo_net_hang_up(const duo_net_stream *stream)
     close(stream->descriptor);
     stream->kind->free(stream);
     errno = reason;
-}
-
-int duo_net_start_thread(pthread_t *thread, void *(*run)(void *), void *context)
-{
-    pthread_t made;
-    /* Signals are for the program's threads. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&made, NULL, run, context);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed == 0 && thread == NULL) pthread_detach(made);
-    if (failed == 0 && thread != NULL) *thread = made;
-    return failed;
-}
-
-void duo_net_make_condition(pthread_cond_t *made)
-{
-    pthread_condattr_t how;
-    pthread_condattr_init(&how);
-#ifndef __APPLE__
-    pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
-#endif
-    pthread_cond_init(made, &how);
-    pthread_condattr_destroy(&how);
 }

@@ -3,7 +3,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "net.h"
+#include "../core/net.h"
 
 /* What this side sends first. */
 static size_t write_hello(uint8_t *bytes, const duo_wire_protocol *protocol, duo_role role,
@@ -90,7 +90,7 @@ static duo_status send_hello(const duo_net_stream *stream, const duo_wire_protoc
 
 static uint64_t until_of(const duo_net_options *options)
 {
-    return duo_net_until(options->hello != 0 ? options->hello : DUO_NET_HELLO);
+    return duo_until(options->hello != 0 ? options->hello : DUO_NET_HELLO);
 }
 
 static const duo_net_options usual_options;
@@ -102,7 +102,7 @@ static duo_status shake_hands(const duo_net_stream *stream, uint64_t until, duo_
         short events = POLLIN;
         duo_status status = stream->kind->shake_hands(stream, &events, problem);
         if (status != DUO_EMPTY) return status;
-        if (duo_net_gives_up(until)) return DUO_LATE;
+        if (duo_gives_up(until)) return DUO_LATE;
         duo_net_poll(stream->descriptor, events, until);
     }
 }

@@ -7,13 +7,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../core/net.h"
+#include "net.h"
 
 /* What counts as one peer. The system does not know the other end of some sockets: they are UNKNOWN, and one peer. */
-typedef enum kind { UNKNOWN, HOST, NETWORK, USER } kind;
+typedef enum peer_kind { UNKNOWN, HOST, NETWORK, USER } peer_kind;
 
 struct duo_net_place {
-    kind kind;
+    peer_kind kind;
     uint64_t peer;
     size_t count;
     duo_net_place *next;
