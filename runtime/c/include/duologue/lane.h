@@ -184,7 +184,6 @@ DUO_INLINE duo_endpoint duo_lane_taken(const duo_cursor *cursor, duo_endpoint fr
         DUO_LIKELY(duo_atomic_load(line, memory_order_acquire) == lane->word)) {
         duo_lane_next_line(lane);
         lane->ends = lane->end;
-        duo_prefetch_read(lane->line, lane->fetches);
     } else {
         duo_lane_line_ends(next);
     }

@@ -3,10 +3,10 @@
  *
  * (a) A session belongs to the thread that has claimed its endpoint. Three other threads may access it in the meantime:
  *     the thread that writes what was collected and checks time limits (writer.c), one that waits on a set that
- *     contains the endpoint (watch.c), and one that drains its listener. So everything in `duo_net` is accessed
+ *     contains the endpoint (remote/watch.c), and one that drains its listener. So everything in `duo_net` is accessed
  *     under its `lock`, which no thread holds while it sleeps. A set keeps a session only while its endpoint is not
  *     claimed: see handle.c and `unwatch`.
- * (b) Locks are taken in this order: the list of a set (watch.c), a session, the list of the writer (writer.c),
+ * (b) Locks are taken in this order: the list of a set (remote/watch.c), a session, the list of the writer (writer.c),
  *     a gate. The writer holds its list while it goes through the sessions, so it only tries to lock them, and tries
  *     again later if that fails.
  * (c) What is sent is encoded into `out` at once. The thread that empties it writes whole frames in order; what the
@@ -19,7 +19,7 @@
  *     something arrives wakes by then (`duo_net_patient_until`), so it does not miss what the writer has read.
  * (f) A session is over when its descriptor is closed. Before that, `shutdown` notifies the peer, because another
  *     thread that polls the descriptor keeps the connection open.
- * (g) Code in the header sends and receives numbers of a run without the lock: lane.c says why that is correct.
+ * (g) Code in the header sends and receives numbers of a run without the lock: remote/lane.c says why that is correct.
  */
 #ifndef DUOLOGUE_NET_SESSION_H
 #define DUOLOGUE_NET_SESSION_H
@@ -35,12 +35,11 @@
 
 /*
  * The locks of the process, in the order in which a thread may take them: that of the watches, of the writer's list, of the
- * pool; a session's lock comes after that of the watches and before the others. A fork takes all three, and the handlers
- * that do so run in reverse order of the priorities with which they are registered.
+ * pool (DUO_POOL_PRIORITY); a session's lock comes after that of the watches and before the others. A fork takes all three,
+ * and the handlers that do so run in reverse order of the priorities with which they are registered.
  */
-#define DUO_NET_POOL_PRIORITY 201
-#define DUO_NET_WRITER_PRIORITY 202
-#define DUO_NET_WATCH_PRIORITY 203
+#define DUO_NET_WRITER_PRIORITY (DUO_POOL_PRIORITY + 1)
+#define DUO_NET_WATCH_PRIORITY (DUO_POOL_PRIORITY + 2)
 
 /* How long connecting and the handshake may take, in nanoseconds. */
 #define DUO_NET_HELLO UINT64_C(5000000000)
@@ -61,8 +60,9 @@ enum {
     DUO_NET_VERSION = 1,
     /* The least space for a read. */
     DUO_NET_LEAST_READ = 4096,
-    /* The most numbers of a lane, and the space for their frames in `out`. */
+    /* The most numbers of a lane, the size of the frame of each, and the space for their frames in `out`. */
     DUO_NET_NUMBERS = 127,
+    DUO_NET_FRAME = 1 + 8,
     DUO_NET_RESERVED = 2048
 };
 
@@ -225,7 +225,6 @@ typedef struct duo_net {
     uint32_t reads;
     /* DUO_NET_NUMBERS of 8 bytes each; NULL until it is needed. */
     char *numbers;
-    struct duo_net *next_free;
 } duo_net;
 
 extern const duo_transport duo_net_transport;
@@ -308,7 +307,7 @@ typedef struct duo_net_offer {
 unsigned duo_net_judge(const duo_net_hello *hello, const duo_net_offer *offers, size_t count,
                        const duo_net_offer **offer);
 
-/* net.c */
+/* session.c */
 /* What the peer has announced: the largest payload that it accepts, and its heartbeat in seconds; and for observers. */
 typedef struct duo_net_terms {
     uint32_t largest;
@@ -325,41 +324,21 @@ duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wi
 bool duo_net_enter(duo_net *net, duo_net_gate *gate);
 void duo_net_let_go(duo_net_gate *gate);
 uint32_t duo_net_largest(const duo_net_options *options);
-/*
- * Ends a session and releases its lock: notifies the peer unless `leave` is DUO_NET_SILENT, and writes what was sent
- * before. Returns `status`. `next` may be NULL.
- */
-duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo_endpoint *next);
-/* The last step of that, once everything is written or given up: closes the connection. */
+/* The last step of the end of a session, once everything is written or given up: closes the connection. */
 void duo_net_finish(duo_net *net);
-/*
- * Ends a session that may be in use: under the gate's lock, for which the end of a session waits, or before its
- * endpoint has been handed out.
- */
-void duo_net_cut(duo_net *net);
-/* The reason that the peer gets for a session that ends with this status. */
-duo_net_leave duo_net_leave_of(const duo_net *net, duo_status status);
 
-/*
- * Begins the heartbeats of a session, if it has any, and the time of its first state: called once its hello or answer is
- * written, or about to be.
- */
-void duo_net_start_clocks(duo_net *net);
+/* clock.c */
 /* Enters the state that follows a message, and begins its time. */
 void duo_net_enter_state(duo_net *net, const duo_message *message);
 /* How long the state may last, in nanoseconds; 0 without a limit. */
 uint64_t duo_net_within(const duo_net *net);
 /* Begins the time of the state, if it has a limit and everything sent before is written. */
 void duo_net_begin_time(duo_net *net);
-/* Lets the writer check the time of the state. */
-void duo_net_check_time_later(duo_net *net);
 /*
  * After the connection has accepted this many bytes, or 0 if it accepts none at the moment: begins and ends the time in
  * which the peer has to read.
  */
 void duo_net_note_written(duo_net *net, size_t size);
-/* Whether the peer is late, after a read that has found nothing. Then the session is over, and the peer is notified. */
-bool duo_net_is_late(duo_net *net);
 /* The earlier one of `until` and the time until which the peer may be silent, or may take. */
 uint64_t duo_net_patient_until(const duo_net *net, uint64_t until);
 
@@ -380,19 +359,17 @@ void *duo_net_content(const duo_net_value *value);
 duo_net_value *duo_net_hold(duo_net_value *value);
 void duo_net_drop_value(duo_net_value *value);
 
-/* send.c */
+/* write.c; under the session's lock */
+/* Moves numbers that the header has sent to `out`; whether there were any. */
+bool duo_net_settle(duo_net *net);
+/* As sender: from here on every message goes through the library. */
+void duo_net_end_lane(duo_net *net);
+/* For the writer, which has found nothing new. False: there is something, after all. */
+bool duo_net_let_sleep(duo_net *net);
 /* Writes as much as the system takes; false if some is left, or all of it was lost. */
 bool duo_net_write(duo_net *net);
-/* For a side whose connection no longer accepts anything: why the session ended, according to the peer's last frames. */
-duo_status duo_net_last_word(duo_net *net);
-/* Lets the writer write what was added to a run, in a few milliseconds. False if there is no writer. */
-bool duo_net_collect(duo_net *net);
-/* DUO_OK, DUO_FULL if too much has not been written, or why the session is over. */
-duo_status duo_net_check_sender(duo_net *net);
-duo_status duo_net_send(duo_endpoint from, const duo_message *message, const void *entries,
-                        uint64_t wait, duo_endpoint *next);
 
-/* recv.c */
+/* read.c */
 /* A message that has arrived completely. */
 typedef struct duo_net_frame {
     unsigned tag;
@@ -405,31 +382,15 @@ typedef struct duo_net_frame {
  * missing at least. Otherwise why the session is over. `state` is NULL for a side that sends.
  */
 duo_status duo_net_front(duo_net *net, const duo_state *state, duo_net_frame *frame, size_t *needed);
+/* Whether the peer is late, after a read that has found nothing. Then the session is over, and the peer is notified. */
+bool duo_net_is_late(duo_net *net);
 /* Reads what has arrived, or the end of the connection. DUO_EMPTY if there is neither; DUO_NO_MEMORY. */
 duo_status duo_net_read(duo_net *net, size_t needed);
-/* Whether a message of the current state is complete, without waiting: DUO_EMPTY if not. */
-duo_status duo_net_check_receiver(duo_net *net);
-duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message);
-
-/* lane.c; all under the session's lock, except for the two that the header calls. */
-/* Whether a message is a number, or as simple as one, that leads back to its state. */
-bool duo_net_is_number(const duo_net *net, const duo_message *message);
-/* Moves numbers that the header has sent to `out`; whether there were any. */
-bool duo_net_settle(duo_net *net);
-/* As sender: from here on every message goes through the library. */
-void duo_net_end_lane(duo_net *net);
-/* After such a message was sent by the library: the header may send those that follow. */
-void duo_net_send_numbers(duo_net *net, duo_endpoint next, const duo_message *message);
-/* For the writer, which has found nothing new. False: there is something, after all. */
-bool duo_net_let_sleep(duo_net *net);
-/* After such a message was received by the library: the header receives those that have arrived. */
-void duo_net_gather(duo_net *net, duo_endpoint next, const duo_message *kind);
-/* As receiver, before the library uses the endpoint of this turn: what the header has not received is in `unread`. */
-void duo_net_keep_unread(duo_net *net, uint64_t turn);
-/* Takes the first of these, of which there are some; returns its message. */
-const duo_message *duo_net_take_unread(duo_net *net, duo_endpoint next, void *entries);
-void duo_net_lane_go_on(duo_endpoint next);
-duo_status duo_net_answer_peer(duo_endpoint next, uint32_t flags);
+/* Sleeps in the read itself; DUO_EMPTY if nothing was read after all. Whether a thread that waits until then can do so. */
+duo_status duo_net_read_patiently(duo_net *net, size_t needed);
+bool duo_net_can_read_patiently(const duo_net *net, uint64_t wakes);
+/* For a side whose connection no longer accepts anything: why the session ended, according to the peer's last frames. */
+duo_status duo_net_last_word(duo_net *net);
 
 /* observe.c: nothing there is called under a lock, or without an observer. */
 /* Allocates what a session counts; NULL if memory ran out. */
@@ -455,6 +416,56 @@ bool duo_net_write_later(duo_net *net, uint64_t due);
 void duo_net_shrink_later(duo_net *net);
 /* Removes the session from the writer's list. */
 void duo_net_not_later(duo_net *net);
+/* Lets the writer check the time of the state. */
+void duo_net_check_time_later(duo_net *net);
+/* Lets the writer write what was added to a run, in a few milliseconds. False if there is no writer. */
+bool duo_net_collect(duo_net *net);
+/*
+ * Begins the heartbeats of a session, if it has any, and the time of its first state: called once its hello or answer is
+ * written, or about to be.
+ */
+void duo_net_start_clocks(duo_net *net);
+
+/* What follows is in the folder `remote`. */
+
+/* end.c */
+/*
+ * Ends a session and releases its lock: notifies the peer unless `leave` is DUO_NET_SILENT, and writes what was sent
+ * before. Returns `status`. `next` may be NULL.
+ */
+duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo_endpoint *next);
+/*
+ * Ends a session that may be in use: under the gate's lock, for which the end of a session waits, or before its
+ * endpoint has been handed out.
+ */
+void duo_net_cut(duo_net *net);
+/* The reason that the peer gets for a session that ends with this status. */
+duo_net_leave duo_net_leave_of(const duo_net *net, duo_status status);
+
+/* send.c */
+/* DUO_OK, DUO_FULL if too much has not been written, or why the session is over. */
+duo_status duo_net_check_sender(duo_net *net);
+duo_status duo_net_send(duo_endpoint from, const duo_message *message, const void *entries,
+                        uint64_t wait, duo_endpoint *next);
+
+/* recv.c */
+/* Whether a message of the current state is complete, without waiting: DUO_EMPTY if not. */
+duo_status duo_net_check_receiver(duo_net *net);
+duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message);
+
+/* lane.c; all under the session's lock, except for the two that the header calls. */
+/* Whether a message is a number, or as simple as one, that leads back to its state. */
+bool duo_net_is_number(const duo_net *net, const duo_message *message);
+/* After such a message was sent by the library: the header may send those that follow. */
+void duo_net_send_numbers(duo_net *net, duo_endpoint next, const duo_message *message);
+/* After such a message was received by the library: the header receives those that have arrived. */
+void duo_net_gather(duo_net *net, duo_endpoint next, const duo_message *kind);
+/* As receiver, before the library uses the endpoint of this turn: what the header has not received is in `unread`. */
+void duo_net_keep_unread(duo_net *net, uint64_t turn);
+/* Takes the first of these, of which there are some; returns its message. */
+const duo_message *duo_net_take_unread(duo_net *net, duo_endpoint next, void *entries);
+void duo_net_lane_go_on(duo_endpoint next);
+duo_status duo_net_answer_peer(duo_endpoint next, uint32_t flags);
 
 /* watch.c */
 bool duo_net_is_ready(duo_endpoint asked);

@@ -121,3 +121,20 @@ void duo_net_report_refusal(const duo_observer *observer, duo_observed_refusal r
     observer->refused(&refusal, observer->context);
     errno = reason;
 }
+
+const char *duo_verdict_text(unsigned verdict)
+{
+    switch (verdict) {
+    case DUO_VERDICT_EQUAL: return "the fingerprints are equal";
+    case DUO_VERDICT_ACCEPTS: return "the accepting side accepts the other fingerprint";
+    case DUO_VERDICT_ACCEPTED: return "the connecting side accepts the other fingerprint";
+    case DUO_VERDICT_UNKNOWN_PROTOCOL: return "the protocol is not served there";
+    case DUO_VERDICT_UNKNOWN_VERSION: return "that side has another version of the format";
+    case DUO_VERDICT_SESSIONS_FULL: return "that side has reached its session limit";
+    case DUO_VERDICT_NOT_ADMITTED: return "not admitted";
+    case DUO_VERDICT_DRAINING: return "that side is draining and accepts no further sessions";
+    case DUO_VERDICT_MALFORMED: return "the hello is malformed";
+    case DUO_VERDICT_SAME_SIDE: return "both sides have the same role";
+    default: return "refused";
+    }
+}

@@ -27,10 +27,13 @@
 /* How often it visits a session that goes on sending numbers, in nanoseconds. */
 #define VISIT_PERIOD UINT64_C(2000000)
 
+/* How long a message may wait for others of its run, in nanoseconds. */
+#define COLLECTED_FOR UINT64_C(2000000)
+
 /* The pauses between checks of a state whose time has passed, and the most reads of one check. */
 #define LEAST_PAUSE UINT64_C(50000000)
 #define MOST_PAUSE UINT64_C(10000000000)
-#define MOST_READS 1024
+#define MOST_CHECKS 1024
 
 /* How long a session keeps buffers that have grown, in nanoseconds: growing again costs little in this time. */
 #define SHRINKS_AFTER UINT64_C(1000000000)
@@ -165,7 +168,7 @@ static uint64_t check_time(duo_net *net, uint64_t now)
     if (net->ended != DUO_OK || net->cannot_read) return DUO_FOREVER;
     if (now < limit) return limit;
     const duo_state *state = net->receives ? net->state : NULL;
-    for (unsigned reads = 0; reads < MOST_READS; reads++) {
+    for (unsigned reads = 0; reads < MOST_CHECKS; reads++) {
         duo_net_frame frame;
         size_t needed;
         /* A message that is there is in time, and the program has not received it yet. */
@@ -259,7 +262,7 @@ static void *write_all(void *context)
 {
     (void)context;
     unsigned idle = 0;
-    /* For lanes: see lane.c. */
+    /* For lanes: see remote/lane.c. */
     (void)duo_has_barrier();
     hold_lists();
     for (;;) {
@@ -336,4 +339,24 @@ void duo_net_not_later(duo_net *net)
     hold_lists();
     unlist(net);
     release_lists();
+}
+
+void duo_net_start_clocks(duo_net *net)
+{
+    pthread_mutex_lock(&net->lock);
+    if (net->beat != 0) duo_net_write_later(net, net->written_at + net->beat / 2);
+    duo_net_begin_time(net);
+    duo_net_check_time_later(net);
+    pthread_mutex_unlock(&net->lock);
+}
+
+void duo_net_check_time_later(duo_net *net)
+{
+    if (net->late_at != 0) duo_net_write_later(net, net->late_at);
+}
+
+bool duo_net_collect(duo_net *net)
+{
+    if (!net->is_collected) net->is_collected = duo_net_write_later(net, duo_now() + COLLECTED_FOR);
+    return net->is_collected;
 }

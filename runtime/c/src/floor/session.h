@@ -94,21 +94,6 @@ static inline void *duo_in_block(void *block)
 }
 
 /* pool.c */
-/* Frees a pool and returns how many of the objects that were created for it are still alive. */
-typedef size_t duo_emptier(void);
-#ifndef DUO_NO_MALLOC
-/*
- * Makes `duo_shutdown` call it too: for the pools of sessions with other processes, one for each of the two transports,
- * which some programs leave out.
- */
-void duo_empty_too(duo_emptier *emptier);
-#else
-/* Nothing was allocated, so there is nothing to free. */
-static inline void duo_empty_too(duo_emptier *emptier)
-{
-    (void)emptier;
-}
-#endif
 /* Releases a session. Both sides are done; only the caller may still access it. */
 void duo_session_release(duo_session *session);
 

@@ -55,11 +55,6 @@ bool duo_is_past(uint64_t until)
     return until == DUO_AT_ONCE || (until != DUO_FOREVER && duo_now() >= until);
 }
 
-bool duo_gives_up(uint64_t until)
-{
-    return duo_is_canceled() || duo_is_past(until);
-}
-
 uint64_t duo_soon(uint64_t until)
 {
     uint64_t soon = duo_now() + DUO_SECOND / 1000;

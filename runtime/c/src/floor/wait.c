@@ -170,3 +170,8 @@ bool duo_wait(DUO_ATOMIC uint64_t *word, duo_half half, uint64_t expected, uint6
 #endif
 
 #endif
+
+bool duo_gives_up(uint64_t until)
+{
+    return duo_is_canceled() || duo_is_past(until);
+}

@@ -49,17 +49,15 @@ static const uint8_t *take(rest *from, size_t size)
     return taken;
 }
 
-/* A count that is not longer than necessary, and at most `most`, which is far below 2^32. */
+/* A count that is at most `most`. */
 static bool take_hello_count(rest *from, size_t most, size_t *count)
 {
-    *count = 0;
-    for (unsigned shift = 0; shift < 28; shift += 7) {
-        const uint8_t *byte = take(from, 1);
-        if (byte == NULL) return false;
-        *count |= (size_t)(*byte & 0x7f) << shift;
-        if (*byte < 0x80) return (*byte != 0 || shift == 0) && *count <= most;
-    }
-    return false;
+    size_t taken;
+    uint64_t found;
+    if (duo_take_count(from->at, (size_t)(from->end - from->at), &taken, &found) != DUO_OK || found > most) return false;
+    *count = (size_t)found;
+    from->at += taken;
+    return true;
 }
 
 bool duo_net_read_hello(const uint8_t *bytes, size_t size, duo_net_hello *hello)
@@ -96,13 +94,6 @@ bool duo_net_read_hello(const uint8_t *bytes, size_t size, duo_net_hello *hello)
     return from.at == from.end;
 }
 
-static uint8_t *hello_count(uint8_t *at, size_t count)
-{
-    for (; count >= 0x80; count >>= 7) *at++ = (uint8_t)(count | 0x80);
-    *at++ = (uint8_t)count;
-    return at;
-}
-
 static uint8_t *put_bytes(uint8_t *at, const void *bytes, size_t size)
 {
     if (size > 0) memcpy(at, bytes, size);
@@ -124,13 +115,14 @@ size_t duo_net_write_hello(uint8_t *bytes, const duo_net_hello *hello)
     put_number(at, 4, hello->largest);
     put_number(at + 4, 4, 0);
     put_number(at + 8, 2, hello->heartbeat);
-    at = hello_count(at + 10, hello->name.size);
+    at += 10;
+    at += duo_put_count(at, hello->name.size);
     at = put_bytes(at, hello->name.data, hello->name.size);
-    at = hello_count(at, hello->accepts_count);
+    at += duo_put_count(at, hello->accepts_count);
     at = put_bytes(at, hello->accepts, hello->accepts_count * sizeof *hello->accepts);
     at = put_bytes(at, hello->trace.data, hello->trace.size);
     if (hello->has_token) {
-        at = hello_count(at, hello->token.size);
+        at += duo_put_count(at, hello->token.size);
         at = put_bytes(at, hello->token.data, hello->token.size);
     }
     put_number(bytes + 10, 2, (uint32_t)(at - bytes) - DUO_NET_HEAD);
@@ -174,21 +166,4 @@ bool duo_net_read_answer(const uint8_t *bytes, size_t size, duo_net_answer *answ
     answer->largest = number_at(bytes + 28, 4);
     answer->heartbeat = (uint16_t)number_at(bytes + 36, 2);
     return answer->largest >= DUO_NET_LEAST_LARGEST && number_at(bytes + 32, 4) == 0;
-}
-
-const char *duo_verdict_text(unsigned verdict)
-{
-    switch (verdict) {
-    case DUO_VERDICT_EQUAL: return "the fingerprints are equal";
-    case DUO_VERDICT_ACCEPTS: return "the accepting side accepts the other fingerprint";
-    case DUO_VERDICT_ACCEPTED: return "the connecting side accepts the other fingerprint";
-    case DUO_VERDICT_UNKNOWN_PROTOCOL: return "the protocol is not served there";
-    case DUO_VERDICT_UNKNOWN_VERSION: return "that side has another version of the format";
-    case DUO_VERDICT_SESSIONS_FULL: return "that side has reached its session limit";
-    case DUO_VERDICT_NOT_ADMITTED: return "not admitted";
-    case DUO_VERDICT_DRAINING: return "that side is draining and accepts no further sessions";
-    case DUO_VERDICT_MALFORMED: return "the hello is malformed";
-    case DUO_VERDICT_SAME_SIDE: return "both sides have the same role";
-    default: return "refused";
-    }
 }

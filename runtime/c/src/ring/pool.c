@@ -6,7 +6,7 @@
  * once. Rings that do not fit into the struct are separate blocks: some stay with their sessions, since
  * allocating and clearing a ring takes longer than a short session; the others are freed.
  */
-#include "../floor/session.h"
+#include "transport.h"
 
 #ifndef DUO_NO_MALLOC
 
@@ -38,9 +38,9 @@ static void unlock_pool(void)
 /*
  * A child process has the pool but not the thread that may have held its lock, so the thread that forks holds it.
  * Registered before `main`: at the first use another thread might be in the middle of a fork, and its child would find
- * the lock held.
+ * the lock held. And before all other locks, since this one is taken last: such handlers run in reverse order.
  */
-__attribute__((constructor)) static void guard_pools(void)
+__attribute__((constructor(DUO_POOL_PRIORITY))) static void guard_pools(void)
 {
     (void)pthread_atfork(lock_pool, unlock_pool, unlock_pool);
 }
@@ -54,7 +54,8 @@ static duo_session *ringless, *ringed;
 static unsigned ringed_count;
 /* How many have been allocated and not freed. */
 static size_t sessions_made;
-static duo_emptier *other_pools[2];
+/* Those from which a session was taken. */
+static duo_remote_pool *remote_pools;
 
 static duo_session *take(duo_session **pool)
 {
@@ -192,11 +193,58 @@ static void report_begun(void)
 }
 #endif
 
-void duo_empty_too(duo_emptier *emptier)
+duo_remote *duo_remote_from_pool(duo_remote_pool *pool)
 {
     lock_pool();
-    other_pools[other_pools[0] != NULL] = emptier;
+    duo_remote *remote = (duo_remote *)(void *)take(&pool->unused);
     unlock_pool();
+    if (remote != NULL) return remote;
+    remote = duo_allocate_aligned(DUO_LINE, pool->size);
+    if (remote == NULL) return NULL;
+    memset(remote, 0, pool->size);
+    if (pool->prepare != NULL && !pool->prepare(remote)) {
+        duo_release(remote);
+        return NULL;
+    }
+    for (unsigned role = DUO_CLIENT; role <= DUO_SERVER; role++)
+        duo_atomic_init(&remote->session.sides[role].turn, DUO_REMOTE + 2 + role);
+    remote->transport = pool->transport;
+    lock_pool();
+    pool->existing += 1;
+    duo_remote_pool *known = remote_pools;
+    while (known != NULL && known != pool) known = known->next;
+    if (known == NULL) {
+        pool->next = remote_pools;
+        remote_pools = pool;
+    }
+    unlock_pool();
+    return remote;
+}
+
+void duo_remote_to_pool(duo_remote_pool *pool, duo_remote *gone)
+{
+    lock_pool();
+    gone->session.next_free = pool->unused;
+    pool->unused = &gone->session;
+    unlock_pool();
+}
+
+/* Frees a pool and returns how many of its sessions are not over. */
+static size_t empty_remote_pool(duo_remote_pool *pool)
+{
+    lock_pool();
+    duo_session *gone = pool->unused;
+    pool->unused = NULL;
+    for (const duo_session *session = gone; session != NULL; session = session->next_free) pool->existing -= 1;
+    size_t living = pool->existing;
+    unlock_pool();
+    while (gone != NULL) {
+        duo_remote *remote = (duo_remote *)(void *)gone;
+        gone = gone->next_free;
+        if (pool->forget != NULL) pool->forget(remote);
+        duo_release(remote);
+    }
+    return living;
 }
 
 size_t duo_shutdown(void)
@@ -218,12 +266,10 @@ size_t duo_shutdown(void)
             duo_release(session);
         }
     }
-    for (size_t i = 0; i < 2; i++) {
-        lock_pool();
-        duo_emptier *emptier = other_pools[i];
-        unlock_pool();
-        if (emptier != NULL) living += emptier();
-    }
+    lock_pool();
+    duo_remote_pool *pool = remote_pools;
+    unlock_pool();
+    for (; pool != NULL; pool = pool->next) living += empty_remote_pool(pool);
     return living;
 }
 

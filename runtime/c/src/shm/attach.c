@@ -4,13 +4,6 @@
 #include "../wire/wire.h"
 
 #include <errno.h>
-
-#ifdef __linux__
-
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -24,94 +17,7 @@
 #define LARGEST ((size_t)64 << 20)
 #define LARGEST_REGION ((size_t)1 << 30)
 
-/* In nanoseconds; laying out a region takes a few microseconds. */
-#define MOST_LAYING_OUT UINT64_C(5000000000)
-
 enum { SAID_NOTHING, SAID_EQUAL, SAID_ACCEPTS, SAID_UNKNOWN };
-
-/* For the process that is to be the peer. */
-enum { NOBODY_KNOWN = -1, ENDED_ALREADY = -2 };
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static duo_shm *pool;
-static duo_shm *attached;
-/* How many have been allocated and not freed. */
-static size_t sides_made;
-
-void duo_shm_lock(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-void duo_shm_unlock(void)
-{
-    pthread_mutex_unlock(&lock);
-}
-
-/* The sessions belong to the parent: if their descriptions stayed open here, the parent's end would go unnoticed. */
-static void be_child(void)
-{
-    for (duo_shm *shm = attached; shm != NULL; shm = shm->next_attached) {
-        close(shm->lock);
-        shm->lock = -1;
-    }
-    attached = NULL;
-    duo_shm_unlock();
-}
-
-static size_t empty_pool(void)
-{
-    duo_shm_lock();
-    duo_shm *gone = pool;
-    pool = NULL;
-    for (const duo_shm *shm = gone; shm != NULL; shm = shm->next_free) sides_made -= 1;
-    size_t living = sides_made;
-    duo_shm_unlock();
-    while (gone != NULL) {
-        duo_shm *shm = gone;
-        gone = shm->next_free;
-        duo_release(shm);
-    }
-    return living;
-}
-
-/*
- * A child process does not have the thread that may have held the lock, so the thread that forks holds it, as in
- * pool.c.
- */
-__attribute__((constructor)) static void guard_sides(void)
-{
-    duo_empty_too(empty_pool);
-    (void)pthread_atfork(duo_shm_lock, duo_shm_unlock, be_child);
-}
-
-/* A side whose turns continue where they were; NULL if memory ran out. */
-static duo_shm *side_from_pool(void)
-{
-    duo_shm_lock();
-    duo_shm *shm = pool;
-    if (shm != NULL) pool = shm->next_free;
-    duo_shm_unlock();
-    if (shm != NULL) return shm;
-    shm = duo_allocate_aligned(DUO_LINE, sizeof *shm);
-    if (shm == NULL) return NULL;
-    memset(shm, 0, sizeof *shm);
-    duo_shm_lock();
-    sides_made += 1;
-    duo_shm_unlock();
-    for (unsigned role = DUO_CLIENT; role <= DUO_SERVER; role++)
-        duo_atomic_init(&shm->remote.session.sides[role].turn, DUO_REMOTE + 2 + role);
-    shm->remote.transport = &duo_shm_transport;
-    return shm;
-}
-
-static void to_pool(duo_shm *shm)
-{
-    duo_shm_lock();
-    shm->next_free = pool;
-    pool = shm;
-    duo_shm_unlock();
-}
 
 static bool is_power(uint64_t number)
 {
@@ -162,90 +68,6 @@ static duo_status map(duo_shm *shm, int region, size_t most)
     return DUO_OK;
 }
 
-/* Locks this side's first byte, with a description of the region that nothing else refers to. */
-static duo_status lock_side(duo_shm *shm, int region, unsigned place)
-{
-    char path[32];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", region);
-    /* Under the lock: when a process forks, all such descriptions are on its list. */
-    duo_shm_lock();
-    shm->lock = open(path, O_RDWR | O_CLOEXEC);
-    if (shm->lock >= 0) {
-        shm->next_attached = attached;
-        if (attached != NULL) attached->attached_by = &shm->next_attached;
-        shm->attached_by = &attached;
-        attached = shm;
-    }
-    duo_shm_unlock();
-    if (shm->lock < 0) return DUO_SYSTEM;
-    const size_t byte = DUO_SHM_SIDE_LOCK(place);
-    const uint64_t end = duo_now() + MOST_LAYING_OUT;
-    while (!duo_shm_lock_bytes(shm->lock, byte, 1)) {
-        if (errno != EAGAIN && errno != EACCES) return DUO_SYSTEM;
-        /*
-         * A process that creates a region again holds all of its locks for a moment. A region that came from a peer has
-         * no name.
-         */
-        struct stat status;
-        bool is_named = fstat(shm->lock, &status) == 0 && status.st_nlink > 0;
-        size_t locked = is_named ? duo_shm_lock_at(shm->lock, byte) : byte;
-        if (locked == byte || duo_now() >= end) return DUO_REFUSED;
-        if (duo_is_canceled()) return DUO_EMPTY;
-        nanosleep(&(struct timespec){0, 100000}, NULL);
-    }
-    return DUO_OK;
-}
-
-/* Releases the lock, by which the peer notices the end of this side. */
-static void unlock_side(duo_shm *shm)
-{
-    if (shm->lock < 0) return;
-    duo_shm_lock();
-    *shm->attached_by = shm->next_attached;
-    if (shm->next_attached != NULL) shm->next_attached->attached_by = shm->attached_by;
-    /* Before any thread forks, since the child would keep it open. */
-    close(shm->lock);
-    shm->lock = -1;
-    duo_shm_unlock();
-}
-
-static void forget_options(duo_shm *shm)
-{
-    if (shm->accepts != NULL) duo_release(shm->accepts);
-    shm->accepts = NULL;
-    if (shm->awaited >= 0) close(shm->awaited);
-    shm->awaited = NOBODY_KNOWN;
-}
-
-void duo_shm_detach(duo_shm *shm)
-{
-    if (shm->arriving != NULL) duo_release(shm->arriving);
-    if (shm->parities != NULL) duo_release(shm->parities);
-    if (shm->region != NULL) munmap(shm->region, shm->region_size);
-    shm->arriving = NULL;
-    shm->parities = NULL;
-    shm->region = NULL;
-    shm->is_arriving = false;
-    forget_options(shm);
-    unlock_side(shm);
-    to_pool(shm);
-}
-
-/* Whether the process that was to attach has ended. */
-static bool has_ended(int awaited)
-{
-    struct pollfd watched = {awaited, POLLIN, 0};
-    return awaited == ENDED_ALREADY || (awaited >= 0 && poll(&watched, 1, 0) > 0);
-}
-
-bool duo_shm_is_dead(const duo_shm *shm)
-{
-    if (!shm->is_met && duo_atomic_load(&shm->peer->hello.state, memory_order_acquire) == 0)
-        return has_ended(shm->awaited);
-    unsigned place = shm->peer == &((duo_shm_head *)shm->region)->sides[1];
-    return duo_shm_lock_at(shm->lock, DUO_SHM_SIDE_LOCK(place)) == SIZE_MAX;
-}
-
 static bool accepts(const duo_shm *shm, const duo_fingerprint *theirs)
 {
     const duo_shm_head *head = shm->region;
@@ -292,7 +114,7 @@ duo_status duo_shm_meet(duo_shm *shm, uint64_t wait)
     uint32_t theirs = duo_atomic_load(&shm->peer->hello.verdict, memory_order_relaxed);
     bool is_agreed = shm->verdict == SAID_EQUAL || shm->verdict == SAID_ACCEPTS || theirs == SAID_ACCEPTS;
     if (!is_agreed) return DUO_REFUSED;
-    forget_options(shm);
+    duo_shm_forget_options(shm);
     shm->is_met = true;
     shm->heavy = !shm->has_barrier;
     shm->cells = 0;
@@ -331,7 +153,7 @@ static duo_status keep_options(duo_shm *shm, const duo_shm_options *options)
     if (options->peer == 0) return DUO_OK;
     shm->awaited = (int)syscall(SYS_pidfd_open, options->peer, 0);
     if (shm->awaited >= 0) return DUO_OK;
-    shm->awaited = ENDED_ALREADY;
+    shm->awaited = DUO_SHM_ENDED_ALREADY;
     return errno == ESRCH ? DUO_OK : DUO_SYSTEM;
 }
 
@@ -344,7 +166,7 @@ static duo_status take_side(duo_shm *shm, int region, unsigned place, const duo_
 {
     duo_status status = keep_options(shm, options);
     if (status == DUO_OK) status = check_file(region);
-    if (status == DUO_OK) status = lock_side(shm, region, place);
+    if (status == DUO_OK) status = duo_shm_lock_side(shm, region, place);
     if (status == DUO_OK)
         status = map(shm, region, options->region == 0 ? LARGEST_REGION : options->region);
     if (status != DUO_OK) return status;
@@ -363,18 +185,13 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     static const duo_shm_options usual = {0};
     const duo_endpoint none = {NULL, 0};
     *endpoint = none;
-#ifdef DUO_NO_THREADS
-    /* Two processes run at the same time, and this runtime has no atomic operations: see duologue/atomic.h. */
-    errno = ENOSYS;
-    return DUO_SYSTEM;
-#endif
     if (options == NULL) options = &usual;
-    duo_shm *shm = side_from_pool();
+    duo_shm *shm = duo_shm_new_side();
     if (shm == NULL) return DUO_NO_MEMORY;
     DUO_RECORD_BEGINS(&shm->remote.session);
     shm->protocol = protocol;
     shm->lock = -1;
-    shm->awaited = NOBODY_KNOWN;
+    shm->awaited = DUO_SHM_NOBODY_KNOWN;
     shm->verdict = SAID_NOTHING;
     shm->is_dead = shm->is_met = shm->is_withdrawn = false;
     shm->heavy = true;
@@ -406,17 +223,3 @@ duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_rol
     endpoint->turn = turn;
     return DUO_OK;
 }
-
-#else
-
-duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_role role,
-                          const duo_shm_options *options, duo_endpoint *endpoint)
-{
-    (void)region, (void)protocol, (void)role, (void)options;
-    const duo_endpoint none = {NULL, 0};
-    *endpoint = none;
-    errno = ENOSYS;
-    return DUO_SYSTEM;
-}
-
-#endif

@@ -199,11 +199,13 @@ static inline uint64_t whole(uint64_t bytes)
     return (bytes + DUO_LINE - 1) / DUO_LINE * DUO_LINE;
 }
 
-/* shm.c */
+/* run.c */
 /* The session is over: disconnects and returns `status`. `next` may be NULL. */
 duo_status duo_shm_end(duo_shm *shm, duo_status status, duo_endpoint *next);
 /* The last step of a message that turned the direction; for a tail call. */
 duo_status duo_shm_turn(duo_shm *shm, duo_endpoint from);
+/* Reports what this side has finished with, and wakes a sender that waits for it. */
+void duo_shm_report_credit(duo_shm *shm);
 
 /* long.c */
 /*
@@ -238,8 +240,6 @@ duo_status duo_shm_assemble(const duo_shm *shm, const duo_wire *wire, char *buff
 /* recv.c */
 /* Waits for a message with all its parts: DUO_OK, or why the wait has ended. */
 duo_status duo_shm_await_message(duo_shm *shm, uint64_t wait);
-/* Reports what this side has finished with, and wakes a sender that waits for it. */
-void duo_shm_report_credit(duo_shm *shm);
 
 /* The transport's operations. */
 duo_status duo_shm_send_message(duo_endpoint from, const duo_message *message, const void *entries,
@@ -255,7 +255,6 @@ bool duo_shm_is_ready(duo_endpoint endpoint);
 bool duo_shm_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
                   uint64_t until);
 duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_notifier *notifier);
-void duo_shm_unwatch(duo_session *session, const duo_notifier *notifier);
 void duo_shm_poll_watch(duo_watch *watch);
 bool duo_shm_sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
                          uint64_t until);

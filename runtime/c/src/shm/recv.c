@@ -7,24 +7,6 @@ enum {
     PARTS_AT_ONCE = 16
 };
 
-/* For (f) in shm.h; in lines, except for the last two. */
-enum {
-    /* How many are received before the first look ahead, and between one and the next. */
-    STRIDE = 16,
-    /*
-     * How far a receiver stays behind; and how far behind it is if it is the slower side, and need not look ahead as
-     * often.
-     */
-    BACK = 32,
-    FAR_BACK = 96,
-    /* How far ahead it prefetches lines that are full. */
-    FETCHED = 8,
-    /* How often it polls the line ahead while it waits; a tenth of a microsecond or less each time. */
-    LOOKS_AHEAD = 16,
-    /* With this many failed polls since it last looked ahead, the sender is the slower side. */
-    MANY_FAILED = 8
-};
-
 /* The number of zeros below the lowest bit of a word that is not 0. */
 static inline unsigned lowest(uint64_t word)
 {
@@ -37,61 +19,11 @@ static inline unsigned lowest(uint64_t word)
 #endif
 }
 
-void duo_shm_report_credit(duo_shm *shm)
-{
-    /* The line that was begun last is not finished. */
-    duo_atomic_store(&shm->own->lines_taken, shm->line_at - 1, memory_order_release);
-    duo_atomic_store(&shm->own->bytes_taken, shm->byte_at, memory_order_release);
-    if (duo_shm_peer_flags(shm) & DUO_SHM_ASLEEP) duo_shm_wake(shm);
-}
-
 /* As receiver: goes to the next line, and reports this after every quarter of the ring. */
 static inline void end_line(duo_shm *shm)
 {
     begin_line(shm);
     if (((shm->line_at - 1) & (shm->line_count / 4 - 1)) == 0) duo_shm_report_credit(shm);
-}
-
-/* Whether the line that comes `lines` after the next one was filled. Only a hint. */
-static inline bool is_full_ahead(const duo_shm *shm, uint64_t lines)
-{
-    uint64_t index = (next_index(shm) + lines) & (shm->line_count - 1);
-    uint64_t parity = ~(shm->parities[index / 64] >> index % 64) & 1;
-    uint64_t word = duo_atomic_load(&shm->lines[index].word, memory_order_relaxed);
-    return (word & (DUO_SHM_FULL | DUO_SHM_PARITY)) == (DUO_SHM_FULL | parity);
-}
-
-/* How many lines may follow before the receiver next looks ahead. */
-static inline uint64_t lines_to_look_ahead(const duo_shm *shm)
-{
-    /* A smaller ring has no space for keeping back. */
-    if (shm->line_count < DUO_SHM_LINES) return shm->line_count;
-    uint64_t first = shm->line_run + STRIDE;
-    uint64_t next = shm->looks_ahead_at > first ? shm->looks_ahead_at : first;
-    return next > shm->line_at ? next - shm->line_at : 0;
-}
-
-/* Looks ahead; false if the next operation is to wait before it reads the line. */
-static inline bool looks_ahead(duo_shm *shm)
-{
-    bool was_fast = shm->failed_polls < MANY_FAILED;
-    shm->failed_polls = 0;
-    bool is_far = is_full_ahead(shm, FAR_BACK), is_back = is_far || is_full_ahead(shm, BACK);
-    shm->looks_ahead_at = shm->line_at + (is_far ? FAR_BACK - BACK : STRIDE);
-    shm->remote.lane.fetches = is_back ? FETCHED * DUO_LINE : 0;
-    return is_back || !was_fast;
-}
-
-/* Waits until a line ahead is full, but not for long. */
-NOT_INLINE static void keep_back(duo_shm *shm)
-{
-    for (int looks = 0; looks < LOOKS_AHEAD; looks++) {
-        duo_relax();
-        if (!is_full_ahead(shm, BACK)) continue;
-        shm->remote.lane.fetches = FETCHED * DUO_LINE;
-        return;
-    }
-    shm->looks_ahead_at += BACK;
 }
 
 /* Decodes the entries of a message in cells; `cells` is set to the number of cells it took. */
@@ -246,12 +178,6 @@ static inline uint64_t word_of_all(const duo_shm *shm, unsigned tag)
 static inline void check_next_line(duo_shm *shm, duo_endpoint from, unsigned tag)
 {
     end_line(shm);
-    uint64_t most = lines_to_look_ahead(shm);
-    if (most == 0) {
-        shm->is_near = !looks_ahead(shm);
-        if (shm->is_near) return;
-        most = lines_to_look_ahead(shm);
-    }
     uint64_t word = duo_atomic_load(&shm->line->word, memory_order_acquire);
     if (!is_fresh(shm, word) || (word & DUO_SHM_LONG)) return;
     expect_seen(shm, from, tag, word);
@@ -260,8 +186,7 @@ static inline void check_next_line(duo_shm *shm, duo_endpoint from, unsigned tag
     if (word != lane->word) return;
     /* Only lines after which nothing has to be reported. */
     uint64_t quarter = shm->line_count / 4, lines = quarter - 1 - ((shm->line_at - 1) & (quarter - 1));
-    if (most > 63) most = 63;
-    lane->ahead = lines_alike(shm, lines < most ? lines : most);
+    lane->ahead = lines_alike(shm, lines < 63 ? lines : 63);
 }
 
 void duo_shm_lane_line_ends(duo_endpoint next)
@@ -286,21 +211,16 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
     duo_shm *shm = shm_of(from);
     duo_shm_leave_set(shm, from);
     settle(shm, from.turn);
-    if (shm->is_near && wait != DUO_AT_ONCE) keep_back(shm);
-    shm->is_near = false;
     uint64_t word = duo_atomic_load(&shm->line->word, memory_order_acquire);
     if (is_fresh(shm, word)) {
         shm->has_spun = false;
     } else if (wait != DUO_AT_ONCE && duo_shm_may_spin(shm)) {
         /* In a dialogue the answer is about to arrive. */
         for (int looks = 0; looks < DUO_SPINS && !is_fresh(shm, word); looks++) {
-            shm->failed_polls++;
             duo_relax();
             word = duo_atomic_load(&shm->line->word, memory_order_acquire);
         }
         shm->has_spun = !is_fresh(shm, word);
-    } else if (wait != DUO_AT_ONCE) {
-        shm->failed_polls += DUO_SPINS;
     }
     if (shm->is_arriving || !is_fresh(shm, word) || (word & DUO_SHM_LONG))
         return recv_any(from, state, wait, message);
@@ -339,7 +259,6 @@ uint64_t duo_single_line_spin(duo_endpoint from, uint64_t expected)
         uint64_t word = duo_atomic_load(shm->remote.line_turns.line, memory_order_acquire);
         if ((word & 0xff) == expected) return word;
     }
-    shm->failed_polls += DUO_SPINS;
     shm->has_spun = true;
     return 0;
 }

@@ -3,9 +3,6 @@
 #include "shm.h"
 
 #include <errno.h>
-
-#ifdef __linux__
-
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <poll.h>
@@ -248,12 +245,8 @@ static void prepare(letter *message)
 /* Readable while this thread is canceled; -1, which `poll` ignores, if it cannot be. */
 static int cancel_descriptor(void)
 {
-#if !defined(DUO_NO_MALLOC) && !defined(DUO_NO_THREADS)
     const duo_sleeper *own = duo_own_sleeper();
     return own == NULL ? -1 : own->descriptor;
-#else
-    return -1;
-#endif
 }
 
 /* Until when a call for this socket waits, by its flags and by its own time limit, which is this option. */
@@ -353,53 +346,3 @@ duo_status duo_shm_receive_within(int socket, uint64_t nanoseconds, int *region)
 {
     return receive_until(socket, duo_until(nanoseconds), region);
 }
-
-#else
-
-static duo_status unsupported(void)
-{
-    errno = ENOSYS;
-    return DUO_SYSTEM;
-}
-
-duo_status duo_shm_create(size_t space, int *region)
-{
-    (void)space;
-    *region = -1;
-    return unsupported();
-}
-
-duo_status duo_shm_open(const char *name, size_t space, int *region)
-{
-    (void)name, (void)space;
-    *region = -1;
-    return unsupported();
-}
-
-duo_status duo_shm_unlink(const char *name)
-{
-    (void)name;
-    return unsupported();
-}
-
-duo_status duo_shm_send(int socket, int region)
-{
-    (void)socket, (void)region;
-    return unsupported();
-}
-
-duo_status duo_shm_receive(int socket, int *region)
-{
-    (void)socket;
-    *region = -1;
-    return unsupported();
-}
-
-duo_status duo_shm_receive_within(int socket, uint64_t nanoseconds, int *region)
-{
-    (void)socket, (void)nanoseconds;
-    *region = -1;
-    return unsupported();
-}
-
-#endif

@@ -38,18 +38,10 @@
  *     word only if it has this parity, one message and nothing else, and a tag that generated code knows to be a
  *     message of numbers that reverses the direction. It leaves everything else to the library, which accounts for what
  *     was done and checks again. The rest is (a) and (b).
- * (f) Keeping back. Only the receiver's speed depends on this. The line that a receiver reads, and some after it that
- *     its processor prefetches, leave the sender's cache, and the sender has to fetch them back before it can continue:
- *     if the receiver follows the sender closely, both sides are slow. So in a stream the receiver now and then checks
- *     a line further ahead. The word of that line is a hint: nothing is received except what the word of the receiver's
- *     own line says, which is read (acquire) as usual. If the line ahead is not full the receiver waits for it, for a
- *     limited number of polls, and then not again until all lines before it are done, so that no message is delayed
- *     twice. It does so only after a number of lines in one run, and only if the lines before came without waiting: a
- *     sender that sends a message now and then, or only a few, is never delayed.
- * (g) Giving up. A sender that runs out of time in the middle of a long message has sent nothing, as far as its caller
+ * (f) Giving up. A sender that runs out of time in the middle of a long message has sent nothing, as far as its caller
  *     can see: before its next message it writes a part of no bytes, at which the receiver discards what it has of the
  *     message. Both count the lines and bytes of what was given up like those of any message.
- * (h) Death. A process that has a side holds a write lock on the side's first byte in the file, through a file
+ * (g) Death. A process that has a side holds a write lock on the side's first byte in the file, through a file
  *     description that it opened only for that and that nothing else refers to: no mapping, no duplicate, and in a
  *     child process it is closed as soon as the child exists. So the kernel releases the lock when the process ends or
  *     becomes another program, and not before, whatever process ids and namespaces are involved. It is taken before the
@@ -95,7 +87,7 @@ enum {
 #define DUO_SHM_MAGIC UINT64_C(0x6575676f6c6f7564)
 #define DUO_SHM_VERSION 2
 
-/* The offset of the lock which shows that a process is creating a region, or has a side of it: see (h). */
+/* The offset of the lock which shows that a process is creating a region, or has a side of it: see (g). */
 #define DUO_SHM_HEAD_LOCK 0
 #define DUO_SHM_SIDE_LOCK(place) (offsetof(duo_shm_head, sides) + (place) * sizeof(duo_shm_side))
 
@@ -198,13 +190,6 @@ typedef struct duo_shm {
     bool is_arriving;
     /* As receiver: the last check received as many parts as one check may, and there may be more. */
     bool is_unfinished;
-    /*
-     * As receiver of a stream, see (f): the line before which it next looks ahead, how many polls have failed since it
-     * last did, and whether it is to wait.
-     */
-    uint64_t looks_ahead_at;
-    unsigned failed_polls;
-    bool is_near;
     /* As receiver: it has spun for the next message, so the wait that follows does not. */
     bool has_spun;
     uint64_t peer_checked_at;
@@ -220,7 +205,7 @@ typedef struct duo_shm {
     size_t accepts_count;
     /* The description of the region that holds this side's lock. */
     int lock;
-    /* Until the peer attaches, the process that is to be the peer; or NOBODY_KNOWN or ENDED_ALREADY. */
+    /* Until the peer attaches, the process that is to be the peer; or one of the values below. */
     int awaited;
     /* In the list of attached sides of this process: the pointer that points here, and the next side. */
     struct duo_shm **attached_by;
@@ -233,7 +218,6 @@ typedef struct duo_shm {
     bool asks_writable;
     void *region;
     size_t region_size;
-    struct duo_shm *next_free;
 } duo_shm;
 
 extern const duo_transport duo_shm_transport;
@@ -274,18 +258,33 @@ bool duo_shm_lock_bytes(int description, size_t from, size_t size);
  */
 size_t duo_shm_lock_at(int description, size_t byte);
 
+/* side.c */
+/* For the process that is to be the peer. */
+enum { DUO_SHM_NOBODY_KNOWN = -1, DUO_SHM_ENDED_ALREADY = -2 };
+/* A side whose turns continue where they were; NULL if memory ran out. */
+duo_shm *duo_shm_new_side(void);
+/* Locks this side's first byte, with a description of the region that nothing else refers to. */
+duo_status duo_shm_lock_side(duo_shm *shm, int region, unsigned place);
+/* Whether the peer's process has ended, has become another program, or has released the region. */
+bool duo_shm_is_dead(const duo_shm *shm);
+/* The one lock for what the sessions of this process share: which are attached, and which set watches which session. */
+void duo_shm_lock(void);
+void duo_shm_unlock(void);
+/* Releases what is needed until both sides have met. */
+void duo_shm_forget_options(duo_shm *shm);
+/* Unmaps the region and forgets the session, which must not be used afterwards. */
+void duo_shm_detach(duo_shm *shm);
+/* Takes back that this side sleeps. */
+void duo_shm_retract_sleep(duo_shm *shm);
+/* Takes a side off its list, under the lock. */
+void duo_shm_unlink_side(duo_shm *shm);
+void duo_shm_unwatch(duo_session *session, const duo_notifier *notifier);
+
 /* attach.c */
 /* Waits until both sides have agreed: DUO_OK, DUO_EMPTY, DUO_REFUSED, or why the peer is gone. */
 duo_status duo_shm_meet(duo_shm *shm, uint64_t wait);
-/* Whether the peer's process has ended, has become another program, or has released the region. */
-bool duo_shm_is_dead(const duo_shm *shm);
-/* The one lock for what the sessions of this process share: the pool, and which set watches which session. */
-void duo_shm_lock(void);
-void duo_shm_unlock(void);
-/* Unmaps the region and forgets the session, which must not be used afterwards. */
-void duo_shm_detach(duo_shm *shm);
 
-/* shm.c */
+/* run.c */
 /* Goes to the first line of a run, which begins at this turn. */
 void duo_shm_begin_run(duo_shm *shm, uint64_t turn);
 /* At the beginning of a run, which may be the first of single-line turns. */

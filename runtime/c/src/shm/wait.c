@@ -3,8 +3,6 @@
 #include "../floor/backoff.h"
 #include "shm.h"
 
-#ifdef __linux__
-
 #include <errno.h>
 #include <limits.h>
 #include <linux/membarrier.h>
@@ -137,5 +135,3 @@ duo_status duo_shm_await(duo_shm *shm, duo_shm_check *check, uint64_t wait)
         now = duo_now();
     }
 }
-
-#endif

@@ -18,8 +18,6 @@
 #define _GNU_SOURCE
 #include "lines.h"
 
-#ifdef __linux__
-
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
@@ -90,12 +88,6 @@ static void announce_watched_sleep(wait_list *made, duo_shm *shm)
     if (!shm->heavy || !shm->is_met) made->is_light = true;
 }
 
-static void retract_sleep(duo_shm *shm)
-{
-    if (duo_atomic_load(&shm->own->flags, memory_order_relaxed) & DUO_SHM_ASLEEP)
-        duo_atomic_fetch_and(&shm->own->flags, ~DUO_SHM_ASLEEP, memory_order_relaxed);
-}
-
 /* Between the announcements and the last check. */
 static void run_barrier(const wait_list *made)
 {
@@ -164,18 +156,8 @@ bool duo_shm_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint6
     }
     if (!is_there && !is_unfinished) sleep_in(&made, until);
     for (size_t i = 0; i < count; i++)
-        if (is_here(endpoints[i])) retract_sleep(shm_of(endpoints[i]));
+        if (is_here(endpoints[i])) duo_shm_retract_sleep(shm_of(endpoints[i]));
     return is_there || !duo_gives_up(until);
-}
-
-/* Takes a side off its list, under the lock. Others see that its notifier is gone after everything else is done. */
-static void unlink_side(duo_shm *shm)
-{
-    *shm->watched_by = shm->next_watched;
-    if (shm->next_watched != NULL) shm->next_watched->watched_by = shm->watched_by;
-    shm->watched_by = NULL;
-    retract_sleep(shm);
-    duo_atomic_store(&shm->remote.session.sides[shm->role].notifier, NULL, memory_order_release);
 }
 
 /* The result of checking the sides of a watch. */
@@ -194,7 +176,7 @@ static watch_news notify_ready(duo_watch *watch)
         duo_side *side = &shm->remote.session.sides[shm->role];
         duo_notifier *notifier = duo_atomic_load(&side->notifier, memory_order_relaxed);
         notifier->notify(notifier);
-        unlink_side(shm);
+        duo_shm_unlink_side(shm);
         seen = NEWS;
     }
     return seen;
@@ -215,7 +197,7 @@ static void sleep_once(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t exp
         else sleep_in(&made, end);
         duo_shm_lock();
     }
-    for (duo_shm *shm = watch->first; shm != NULL; shm = shm->next_watched) retract_sleep(shm);
+    for (duo_shm *shm = watch->first; shm != NULL; shm = shm->next_watched) duo_shm_retract_sleep(shm);
 }
 
 duo_status duo_shm_watch(duo_watch **watch, duo_endpoint asked, duo_notifier *notifier)
@@ -241,16 +223,6 @@ duo_status duo_shm_watch(duo_watch **watch, duo_endpoint asked, duo_notifier *no
     duo_shm_unlock();
     if (has_thread) duo_wake(&(*watch)->changes, DUO_LOW_HALF);
     return DUO_OK;
-}
-
-void duo_shm_unwatch(duo_session *session, const duo_notifier *notifier)
-{
-    duo_shm *shm = (duo_shm *)(void *)session;
-    duo_shm_lock();
-    /* While the lock is held no notifier is installed or removed. */
-    duo_notifier *DUO_ATOMIC *installed = &session->sides[shm->role].notifier;
-    if (shm->watched_by != NULL && duo_atomic_load(installed, memory_order_relaxed) == notifier) unlink_side(shm);
-    duo_shm_unlock();
 }
 
 void duo_shm_poll_watch(duo_watch *watch)
@@ -298,7 +270,7 @@ duo_status duo_shm_start_thread(duo_watch *watch)
 void duo_shm_free_watch(duo_watch *watch)
 {
     duo_shm_lock();
-    while (watch->first != NULL) unlink_side(watch->first);
+    while (watch->first != NULL) duo_shm_unlink_side(watch->first);
     watch->is_over = true;
     duo_atomic_fetch_add(&watch->changes, 1, memory_order_relaxed);
     bool has_thread = watch->has_thread;
@@ -309,5 +281,3 @@ void duo_shm_free_watch(duo_watch *watch)
     }
     duo_release(watch);
 }
-
-#endif

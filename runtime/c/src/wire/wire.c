@@ -186,11 +186,8 @@ static bool put(duo_wire_writer *writer, const void *bytes, size_t size)
 
 static bool put_count(duo_wire_writer *writer, uint64_t count)
 {
-    uint8_t bytes[10];
-    size_t size = 0;
-    for (; count >= 0x80; count >>= 7) bytes[size++] = (uint8_t)(count | 0x80);
-    bytes[size++] = (uint8_t)count;
-    return put(writer, bytes, size);
+    uint8_t bytes[DUO_WIRE_COUNT];
+    return put(writer, bytes, duo_put_count(bytes, count));
 }
 
 static bool put_number(duo_wire_writer *writer, const char *value, size_t size)
@@ -272,18 +269,28 @@ static size_t left(const reader *from)
     return (size_t)(from->end - from->at);
 }
 
-static bool take_count(reader *from, uint64_t *count)
+duo_status duo_take_count(const uint8_t *bytes, size_t size, size_t *taken, uint64_t *count)
 {
     *count = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        if (left(from) == 0) return false;
-        uint8_t byte = *from->at++;
-        uint64_t bits = byte & 0x7f;
-        if (shift == 63 && bits > 1) return false;
-        *count |= bits << shift;
-        if (byte < 0x80) return bits != 0 || shift == 0;
+    for (*taken = 0; *taken < DUO_WIRE_COUNT; *taken += 1) {
+        if (*taken == size) return DUO_EMPTY;
+        uint8_t byte = bytes[*taken];
+        if (*taken == DUO_WIRE_COUNT - 1 && byte > 1) return DUO_BROKEN;
+        *count |= (uint64_t)(byte & 0x7f) << (7 * *taken);
+        if (byte >= 0x80) continue;
+        if (byte == 0 && *taken > 0) return DUO_BROKEN;
+        *taken += 1;
+        return DUO_OK;
     }
-    return false;
+    return DUO_BROKEN;
+}
+
+static bool take_count(reader *from, uint64_t *count)
+{
+    size_t taken;
+    if (duo_take_count(from->at, left(from), &taken, count) != DUO_OK) return false;
+    from->at += taken;
+    return true;
 }
 
 static size_t wire_aligned(size_t size)

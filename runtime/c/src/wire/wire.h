@@ -30,6 +30,21 @@ static inline bool duo_wire_accepts(const duo_wire_protocol *protocol, duo_role 
     return duo_wire_contains(protocol->accepts[role], protocol->accepts_count[role], theirs);
 }
 
+/* Counts are written in 7 bits to a byte, the lowest first; this many bytes at most. */
+enum { DUO_WIRE_COUNT = 10 };
+
+/* Writes a count and returns how many bytes it takes. */
+static inline size_t duo_put_count(uint8_t *place, uint64_t count)
+{
+    size_t size = 0;
+    for (; count >= 0x80; count >>= 7) place[size++] = (uint8_t)(count | 0x80);
+    place[size++] = (uint8_t)count;
+    return size;
+}
+
+/* Reads the count at the beginning of these bytes: DUO_OK, DUO_EMPTY if it is not complete, DUO_BROKEN. */
+duo_status duo_take_count(const uint8_t *bytes, size_t size, size_t *taken, uint64_t *count);
+
 /* Where encoded bytes go. `more` provides space when `at` has reached `end`; false if there is none. */
 typedef struct duo_wire_writer {
     char *at;

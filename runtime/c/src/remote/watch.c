@@ -26,7 +26,7 @@
 #endif
 #include <unistd.h>
 
-#include "net.h"
+#include "../core/net.h"
 
 struct duo_watch {
     /* Those that are checked with every look, and those that epoll reports. */

@@ -20,18 +20,16 @@
 #include <string.h>
 
 #include "duologue/lane.h"
-#include "net.h"
+#include "../core/net.h"
 
 enum {
-    /* The tag and the number. */
-    FRAME = 1 + 8,
     /* The largest index whose tag has one byte. */
     MOST_INDEX = 126,
     /* A lane begins after this many numbers. */
     ENOUGH = 8
 };
 
-static_assert(DUO_NET_RESERVED >= (DUO_NET_NUMBERS + 1) * FRAME, "all numbers of a lane fit");
+static_assert(DUO_NET_RESERVED >= (DUO_NET_NUMBERS + 1) * DUO_NET_FRAME, "all numbers of a lane fit");
 /* The header sets a bit in the last count. */
 static_assert(((2 * DUO_NET_NUMBERS) & DUO_LANE_FULL) != 0, "that bit is set already");
 
@@ -76,37 +74,6 @@ static bool make_array(duo_net *net)
     return net->numbers != NULL;
 }
 
-bool duo_net_settle(duo_net *net)
-{
-    if (net->sends == NULL) return false;
-    size_t count = (size_t)(duo_atomic_load(&net->counted, memory_order_acquire) >> 1);
-    size_t added = count - net->settled;
-    if (added == 0) return false;
-    if (!duo_net_reserve(&net->out, added * FRAME)) {
-        /* Only after the session was cut is less space left than was reserved. */
-        net->cannot_write = true;
-        return false;
-    }
-    char *place = net->out.bytes + net->out.end;
-    const char tag = (char)(net->sends->index + 1);
-    for (size_t i = net->settled; i < count; i++) {
-        *place = tag;
-        memcpy(place + 1, net->numbers + 8 * i, 8);
-        place += FRAME;
-    }
-    net->out.end += added * FRAME;
-    net->settled = count;
-    return true;
-}
-
-void duo_net_end_lane(duo_net *net)
-{
-    duo_net_settle(net);
-    net->sends = NULL;
-    net->out.is_reserved = false;
-    net->remote.lane.end = 0;
-}
-
 void duo_net_send_numbers(duo_net *net, duo_endpoint next, const duo_message *message)
 {
     if (++net->alike < ENOUGH) return;
@@ -120,18 +87,6 @@ void duo_net_send_numbers(duo_net *net, duo_endpoint next, const duo_message *me
     duo_atomic_store(&net->counted, 0, memory_order_relaxed);
     duo_atomic_store(&net->asleep, 0, memory_order_relaxed);
     begin(net, next.turn, 0, DUO_NET_NUMBERS, message);
-}
-
-bool duo_net_let_sleep(duo_net *net)
-{
-    if (net->sends == NULL || duo_atomic_load(&net->asleep, memory_order_relaxed) != 0) return true;
-    /* Sequentially consistent for the thread sanitizer; otherwise the barrier follows. */
-    duo_atomic_exchange(&net->asleep, 1, memory_order_seq_cst);
-    duo_barrier();
-    size_t count = (size_t)(duo_atomic_load(&net->counted, memory_order_seq_cst) >> 1);
-    if (count == net->settled) return true;
-    duo_atomic_store(&net->asleep, 0, memory_order_relaxed);
-    return false;
 }
 
 void duo_net_lane_go_on(duo_endpoint next)
@@ -167,14 +122,14 @@ void duo_net_gather(duo_net *net, duo_endpoint next, const duo_message *kind)
     if (!duo_net_is_number(net, kind) || net->observed != NULL || duo_net_within(net) != 0) return;
     const char *at = net->in.bytes + net->in.from;
     const char tag = (char)(kind->index + 1);
-    size_t most = duo_net_size(&net->in) / FRAME, count = 0;
+    size_t most = duo_net_size(&net->in) / DUO_NET_FRAME, count = 0;
     if (most == 0 || *at != tag || !make_array(net)) return;
     if (most > DUO_NET_NUMBERS) most = DUO_NET_NUMBERS;
     for (; count < most && *at == tag; count++) {
         memcpy(net->numbers + 8 * count, at + 1, 8);
-        at += FRAME;
+        at += DUO_NET_FRAME;
     }
-    duo_net_drop(&net->in, count * FRAME);
+    duo_net_drop(&net->in, count * DUO_NET_FRAME);
     net->arrived = count;
     net->receives_of = kind;
     net->remote.lane.tag = kind->index + 1;

@@ -4,51 +4,10 @@
 #include <string.h>
 
 #include "duologue/lane.h"
-#include "net.h"
-
-/* How long a message may wait for others of its run, in nanoseconds. */
-#define COLLECTED_FOR UINT64_C(2000000)
+#include "../core/net.h"
 
 /* The most bytes that the tag and the size of a message take. */
 enum { MOST_HEAD = 12 };
-
-bool duo_net_write(duo_net *net)
-{
-    duo_net_settle(net);
-    while (duo_net_size(&net->out) > 0 && !net->cannot_write) {
-        const char *bytes = net->out.bytes + net->out.from;
-        ptrdiff_t done = duo_net_write_some(&net->stream, bytes, duo_net_size(&net->out));
-        if (done < 0 && errno == EAGAIN) {
-            duo_net_note_written(net, 0);
-            return false;
-        }
-        if (done < 0) {
-            net->cannot_write = true;
-            break;
-        }
-        net->has_written = true;
-        if (net->beat != 0) net->written_at = duo_now();
-        duo_net_drop(&net->out, (size_t)done);
-        if (net->written_by != 0) duo_net_note_written(net, (size_t)done);
-    }
-    if (!net->cannot_write) {
-        duo_net_begin_time(net);
-        return true;
-    }
-    duo_net_forget(&net->out);
-    return false;
-}
-
-duo_status duo_net_last_word(duo_net *net)
-{
-    duo_net_frame frame;
-    size_t needed;
-    for (;;) {
-        duo_status status = duo_net_front(net, NULL, &frame, &needed);
-        if (status != DUO_EMPTY) return status;
-        if (duo_net_read(net, needed) != DUO_OK) return DUO_LOST;
-    }
-}
 
 duo_status duo_net_check_sender(duo_net *net)
 {
@@ -89,14 +48,6 @@ static duo_status await_space(duo_net *net, uint64_t wait)
     return status;
 }
 
-static size_t put_count(uint8_t *place, uint64_t count)
-{
-    size_t size = 0;
-    for (; count >= 0x80; count >>= 7) place[size++] = (uint8_t)(count | 0x80);
-    place[size++] = (uint8_t)count;
-    return size;
-}
-
 /* Adds a message to what is written next. */
 static duo_status add(duo_net *net, const duo_message *message, const void *entries)
 {
@@ -108,8 +59,8 @@ static duo_status add(duo_net *net, const duo_message *message, const void *entr
     }
     if (size > net->peer_takes) return DUO_TOO_LARGE;
     uint8_t head[MOST_HEAD];
-    size_t before = put_count(head, message->index + 1);
-    if (wire->least != wire->most) before += put_count(head + before, size);
+    size_t before = duo_put_count(head, message->index + 1);
+    if (wire->least != wire->most) before += duo_put_count(head + before, size);
     if (!duo_net_reserve(&net->out, before + size)) return DUO_NO_MEMORY;
     duo_net_append(&net->out, head, before);
     if (wire->flat != 0 && is_little_endian()) {
@@ -128,12 +79,6 @@ static duo_status give_back(duo_net *net, duo_endpoint from, duo_status status)
     duo_unclaim(&net->remote.session.sides[from.turn & 1]);
     pthread_mutex_unlock(&net->lock);
     return status;
-}
-
-bool duo_net_collect(duo_net *net)
-{
-    if (!net->is_collected) net->is_collected = duo_net_write_later(net, duo_now() + COLLECTED_FOR);
-    return net->is_collected;
 }
 
 static duo_status send_any(duo_endpoint from, const duo_message *message, const void *entries, uint64_t wait,
