@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "floor/session.h"
 #include "floor/tag.h"
+#include "link/link.h"
 #include "wire/wire.h"
 
 enum { VARIANTS = 200, LAST = VARIANTS };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "floor/session.h"
+#include "link/link.h"
 #include "wire/wire.h"
 
 enum { ITEM = 1 << 20, COUNT = 4096 };

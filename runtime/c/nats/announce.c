@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "../src/floor/session.h"
+#include "../src/floor/floor.h"
 #include "nats.h"
 
 /* A server with this many sessions or more answers as late as one with this many. */

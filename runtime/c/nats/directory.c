@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../src/floor/session.h"
+#include "../src/floor/floor.h"
 #include "nats.h"
 
 /* In milliseconds: how long connecting and confirming may take, and the pause before the library connects again. */

@@ -8,7 +8,7 @@
 #include <openssl/ssl.h>
 
 #include "../src/transport/stream.h"
-#include "../src/floor/session.h"
+#include "../src/floor/floor.h"
 #include "duologue/tls.h"
 
 typedef struct duo_tls_context {

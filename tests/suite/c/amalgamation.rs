@@ -46,7 +46,8 @@ fn place(files: &[String; 2], folder: &Path) -> PathBuf {
 fn is_in_two_files(file: &&PathBuf) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let folder = file.parent().expect("it is in a folder");
-    let is_of_sockets = ["transport", "core", "remote", "listen"].map(|part| folder.ends_with(part));
+    let is_of_sockets =
+        ["transport", "core", "remote", "listen"].map(|part| folder.ends_with(part));
     !is_of_sockets.contains(&true)
         && !["net", "tls", "nats", "health", "robots"]
             .iter()

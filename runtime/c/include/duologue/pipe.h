@@ -115,7 +115,6 @@ struct duo_session {
 #define DUO_AT_LAP (UINT64_C(1) << 28)
 #define DUO_AT_LINES (DUO_AT_STAYS - 1)
 #define DUO_AT_SLOT (UINT64_C(1) << 40)
-#define DUO_AT_SLOTS (UINT64_C(7) << 40)
 #define DUO_AT_PROCESSORS (UINT64_C(0xff) << 32)
 #define DUO_AT_EPOCH (UINT64_C(1) << 43)
 #define DUO_WORD_INDEXES (((UINT64_C(1) << 28) - 1) << 4)

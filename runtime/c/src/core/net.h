@@ -30,7 +30,7 @@
 #include "duologue/net.h"
 #include "../transport/system.h"
 #include "../floor/tag.h"
-#include "../ring/transport.h"
+#include "../link/transport.h"
 #include "../wire/wire.h"
 
 /*

@@ -18,7 +18,7 @@
 #ifndef DUOLOGUE_BACKOFF_H
 #define DUOLOGUE_BACKOFF_H
 
-#include "session.h"
+#include "floor.h"
 
 /* The remaining checks that a thread makes before it sleeps. */
 typedef struct duo_backoff {

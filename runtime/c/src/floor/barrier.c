@@ -19,7 +19,7 @@
  * although there is one, so the process aborts with a message that names the remedy.
  */
 #define _GNU_SOURCE
-#include "session.h"
+#include "floor.h"
 
 #ifdef DUO_NO_THREADS
 

@@ -12,7 +12,7 @@
  * so a canceler that is removed from the list under that lock may be freed.
  */
 #define _GNU_SOURCE
-#include "session.h"
+#include "floor.h"
 
 #if !defined(DUO_NO_MALLOC) && !defined(DUO_NO_THREADS)
 

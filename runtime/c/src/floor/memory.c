@@ -1,5 +1,5 @@
 /* Memory allocation. pool.c has the memory of sessions. */
-#include "session.h"
+#include "floor.h"
 
 #ifndef DUO_NO_MALLOC
 

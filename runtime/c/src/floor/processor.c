@@ -7,7 +7,7 @@
  * library registers an area with the kernel for each thread, in which the kernel keeps the number
  * as the second field, and provides the offset of the area from the thread pointer (`fs`).
  */
-#include "session.h"
+#include "floor.h"
 
 DUO_ATOMIC ptrdiff_t duo_processor_at;
 

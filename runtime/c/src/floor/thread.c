@@ -1,6 +1,6 @@
 /* Threads of the runtime, and their conditions. */
 #define _GNU_SOURCE
-#include "session.h"
+#include "floor.h"
 
 #ifndef DUO_NO_THREADS
 

@@ -1,6 +1,6 @@
 /* Time, in nanoseconds on a clock that cannot be set: a limit stays the same even if the time of day is changed. */
 #define _GNU_SOURCE
-#include "session.h"
+#include "floor.h"
 
 #ifdef DUO_NO_THREADS
 

@@ -4,7 +4,7 @@
  * defines.
  */
 #define _GNU_SOURCE
-#include "session.h"
+#include "floor.h"
 
 #ifdef DUO_NO_THREADS
 

@@ -19,6 +19,7 @@
  * the turn.
  */
 #include "../floor/backoff.h"
+#include "link.h"
 #include "../ring/ring.h"
 
 bool duo_is_ready(const duo_side *side)

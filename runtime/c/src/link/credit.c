@@ -16,6 +16,7 @@
  * - CREDIT_SENDER_GONE is set by a sender that disconnects while the ring is full. The receiver finds it when it
  *   reports the segment that the sender would have filled next, and writes CLOSED there on behalf of the sender.
  */
+#include "link.h"
 #include "../ring/ring.h"
 
 #define CREDIT_WAITS UINT64_C(1)

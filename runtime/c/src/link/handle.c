@@ -2,8 +2,9 @@
  * Handles: which of them is valid for a side, and how it is consumed and restored. Using a handle removes its endpoint
  * from a set.
  */
-#include "../ring/ring.h"
-#include "../ring/transport.h"
+#include "link.h"
+#include "claim.h"
+#include "transport.h"
 
 duo_side *duo_check_handle(duo_endpoint endpoint)
 {

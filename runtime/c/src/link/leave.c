@@ -43,8 +43,9 @@
  * A full ring is left through the credit, whichever way messages are published: see credit.c.
  */
 #include "../floor/backoff.h"
+#include "link.h"
 #include "../ring/ring.h"
-#include "../ring/transport.h"
+#include "transport.h"
 
 /* The word was swapped, and had these flags. */
 static bool answer_in_word(duo_session *session, duo_side *side, uint64_t asked)

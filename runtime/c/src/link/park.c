@@ -1,5 +1,6 @@
 /* Waiting: first as backoff.h describes, then by sleeping. */
 #include "../floor/backoff.h"
+#include "link.h"
 #include "../ring/ring.h"
 
 /* What a wait is for: a message, or free slots. */

@@ -4,12 +4,12 @@
  * of; values for which any bytes are valid never get here. The depth of a walk depends on the value, not on the
  * length of the session.
  */
-#include "../floor/session.h"
+#include "link.h"
 
 #include <string.h>
 
 #include "../floor/tag.h"
-#include "../ring/transport.h"
+#include "transport.h"
 #include "../text/utf8.h"
 
 const duo_type duo_text_type = {DUO_TEXT, true, false, true, 1, NULL, NULL, 0, 0, NULL, NULL};

@@ -1,4 +1,5 @@
 /* The peer of a side: how it is woken or notified. */
+#include "link.h"
 #include "../ring/ring.h"
 
 void duo_notify(duo_side *side)

@@ -22,6 +22,7 @@
 #define _GNU_SOURCE
 #include "../floor/backoff.h"
 #include "ports.h"
+#include "../link/link.h"
 #include "../ring/ring.h"
 
 #ifndef DUO_NO_MALLOC

@@ -2,7 +2,7 @@
 #ifndef DUOLOGUE_PORTS_H
 #define DUOLOGUE_PORTS_H
 
-#include "../ring/transport.h"
+#include "../link/transport.h"
 
 typedef struct duo_port_node {
     duo_notifier notifier;

@@ -1,7 +1,8 @@
 /* Waiting for one of a few endpoints: one notifier for all of them, installed for the duration of the call. */
 #include "../floor/backoff.h"
+#include "../link/link.h"
 #include "../ring/ring.h"
-#include "../ring/transport.h"
+#include "../link/transport.h"
 
 typedef struct select_notifier {
     duo_notifier notifier;

@@ -14,13 +14,13 @@
 #include "duologue/shared.h"
 
 #include "../floor/backoff.h"
-#include "../floor/session.h"
+#include "../link/link.h"
 
 #if !defined(DUO_NO_MALLOC) && !defined(DUO_NO_THREADS)
 
 #include <pthread.h>
 
-#include "../ring/transport.h"
+#include "../link/transport.h"
 
 struct duo_shared {
     pthread_mutex_t lock;

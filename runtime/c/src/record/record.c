@@ -4,7 +4,7 @@
  * A log has the events of each side in the order in which they happened, up to some point: after the first line that does not fit, no more
  * are written. So what it has of a session is the beginning of one that its protocol allows.
  */
-#include "../floor/session.h"
+#include "../floor/floor.h"
 
 #ifdef DUO_RECORD
 

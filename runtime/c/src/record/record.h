@@ -5,7 +5,7 @@
 #ifdef DUO_RECORD
 
 #include "duologue/record.h"
-#include "../floor/session.h"
+#include "../floor/floor.h"
 
 /* Begins an event of the side that has this endpoint, which may be a used one. False if its session is not recorded. */
 bool duo_record_of(duo_recorded *event, duo_endpoint endpoint);

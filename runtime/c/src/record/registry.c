@@ -6,7 +6,7 @@
  * written was true at one moment.
  */
 #define _GNU_SOURCE
-#include "../floor/session.h"
+#include "../floor/floor.h"
 
 #ifdef DUO_RECORD
 #ifndef DUO_NO_THREADS

@@ -6,7 +6,7 @@
  * once. Rings that do not fit into the struct are separate blocks: some stay with their sessions, since
  * allocating and clearing a ring takes longer than a short session; the others are freed.
  */
-#include "transport.h"
+#include "session.h"
 
 #ifndef DUO_NO_MALLOC
 

@@ -51,7 +51,7 @@
 #include <string.h>
 
 #include "position.h"
-#include "../floor/session.h"
+#include "session.h"
 
 /* Keeps rare code out of the code that runs for every message. */
 #if defined(__GNUC__)
@@ -99,19 +99,6 @@ static inline bool needs_credit(const duo_session *session, uint64_t at)
     return begins_used_line(at) && (line == 0 || line == session->shape.segment);
 }
 
-/* Consumes a handle: see `duo_claim`. Does not remove a notifier. */
-static inline bool claim_turn(duo_side *side, uint64_t turn)
-{
-#ifndef DUO_CHECKED
-    /* Relaxed: only the owner of the one valid handle gets past this, and it has what it needs to see. */
-    if (DUO_LIKELY(duo_atomic_load(&side->turn, memory_order_relaxed) == turn)) {
-        duo_atomic_store(&side->turn, turn + 2, memory_order_relaxed);
-        return true;
-    }
-#endif
-    return duo_take_turn(side, turn, turn + 2);
-}
-
 /* The turn of a side without the marks that are set in it. */
 static inline uint64_t turn_of(const duo_side *side)
 {
@@ -131,19 +118,6 @@ static inline void load_position(duo_side *side)
 {
     uint64_t count = (turn_of(side) + side->base) >> 1;
     side->at = (side->at & (ONE_SLOT - 1)) | count << SLOT_SHIFT;
-}
-
-/* `duo_claim` of an endpoint whose peer is in this process. */
-static inline duo_side *claim_near(duo_endpoint endpoint)
-{
-    if (endpoint.session == NULL) return NULL;
-    duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
-    if (!claim_turn(side, endpoint.turn)) return NULL;
-    /* The turn is already the next one, the position is not. */
-    side->base -= 2;
-    load_position(side);
-    if (!DUO_LIKELY(duo_atomic_load(&side->notifier, memory_order_acquire) == NULL)) duo_disarm(side);
-    return side;
 }
 
 static inline void go_to_first_line(const duo_session *session, duo_side *side)

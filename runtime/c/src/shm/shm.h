@@ -56,7 +56,7 @@
 
 #include "duologue/lane.h"
 #include "duologue/shm.h"
-#include "../ring/transport.h"
+#include "../link/transport.h"
 
 /* In the flags of a side. */
 #define DUO_SHM_ASLEEP 1u

@@ -2,7 +2,7 @@
 #ifndef DUOLOGUE_NET_SYSTEM_H
 #define DUOLOGUE_NET_SYSTEM_H
 
-#include "../floor/session.h"
+#include "../floor/floor.h"
 #include "stream.h"
 
 /* system.c */

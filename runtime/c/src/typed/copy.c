@@ -1,5 +1,5 @@
 /* Copies of values that outlive the message they came in. */
-#include "../floor/session.h"
+#include "../link/link.h"
 
 #ifndef DUO_NO_MALLOC
 

@@ -1,12 +1,12 @@
 /* With DUO_RECORD: what programs call instead of the functions of session.c and leave.c, which it records. */
-#include "../floor/session.h"
+#include "../link/link.h"
 
 #ifdef DUO_RECORD
 
 #include "../record/record.h"
 #include "../ring/ring.h"
 #include "../floor/tag.h"
-#include "../ring/transport.h"
+#include "../link/transport.h"
 
 /* The names by which programs call the functions of this file. */
 #define duo_recorded_send duo_send

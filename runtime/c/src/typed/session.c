@@ -2,9 +2,10 @@
  * The operations on endpoints: send and receive. ring.h describes the ring that they use,
  * and why it is correct.
  */
-#include "../ring/ring.h"
+#include "../link/link.h"
+#include "../link/claim.h"
 #include "../floor/tag.h"
-#include "../ring/transport.h"
+#include "../link/transport.h"
 
 /* The handle that is currently valid for a side. */
 static duo_endpoint handle_of(duo_session *session, const duo_side *side)

@@ -1,7 +1,7 @@
 /* The steps of lanes (duologue/lane.h) that take more than a few instructions. Each transport has its own. */
 #include "duologue/lane.h"
 
-#include "../ring/transport.h"
+#include "../link/transport.h"
 
 void duo_lane_go_on(duo_endpoint next)
 {

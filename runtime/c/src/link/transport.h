@@ -7,7 +7,7 @@
 #ifndef DUOLOGUE_TRANSPORT_H
 #define DUOLOGUE_TRANSPORT_H
 
-#include "../floor/session.h"
+#include "link.h"
 
 /* Rare paths are function calls, so that the common ones keep everything in registers. */
 #if defined(__GNUC__)
@@ -63,24 +63,6 @@ typedef struct duo_transport {
     /* `sleep` and `sleep_watch` also return when the word has changed and was woken. Otherwise they ignore it. */
     bool wakes_on_words;
 } duo_transport;
-
-/* pool.c */
-#define DUO_POOL_PRIORITY 201
-/* The sessions of a transport. */
-typedef struct duo_remote_pool {
-    const duo_transport *transport;
-    size_t size;
-    /* Called for the memory of a session once, and before it is freed; NULL if nothing is to be done. */
-    bool (*prepare)(duo_remote *made);
-    void (*forget)(duo_remote *gone);
-    /* Those that can be reused, and how many have been allocated and not freed. */
-    duo_session *unused;
-    size_t existing;
-    struct duo_remote_pool *next;
-} duo_remote_pool;
-/* A new session, zeroed, or one from the pool, whose turns continue where they were; NULL if memory ran out. */
-duo_remote *duo_remote_from_pool(duo_remote_pool *pool);
-void duo_remote_to_pool(duo_remote_pool *pool, duo_remote *gone);
 
 static inline bool duo_is_remote(duo_endpoint endpoint)
 {
