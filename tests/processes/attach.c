@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "later_shm.h"
-#include "shm.h"
+#include "shm/shm.h"
 #include "talk.h"
 
 /* Becomes another program: this one, with another case. */

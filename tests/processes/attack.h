@@ -10,7 +10,7 @@
 
 #include "check.h"
 #include "payloads_shm.h"
-#include "shm.h"
+#include "shm/shm.h"
 
 typedef struct attack {
     int region;

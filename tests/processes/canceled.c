@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include "shm.h"
+#include "shm/shm.h"
 #include "talk.h"
 #include "waits.h"
 

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "check.h"
-#include "session.h"
-#include "tag.h"
-#include "wire.h"
+#include "floor/tag.h"
+#include "link/link.h"
+#include "wire/wire.h"
 
 enum { VARIANTS = 200, LAST = VARIANTS };
 

@@ -5,7 +5,7 @@
  *   clang -g -fsanitize=fuzzer,address,undefined ... fuzz.c && ./a.out corpus
  */
 #include "attack.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

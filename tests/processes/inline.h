@@ -2,7 +2,7 @@
 #ifndef INLINE_H
 #define INLINE_H
 
-#include "wire.h"
+#include "wire/wire.h"
 
 /* How the code without `--c-inline-bounds` describes its messages. */
 extern const duo_wire_protocol duo_wire_of_bounded;

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "shm.h"
+#include "shm/shm.h"
 #include "talk.h"
 
 static char name[64];

@@ -2,7 +2,7 @@
 #include <sys/mman.h>
 
 #include "flow.h"
-#include "shm.h"
+#include "shm/shm.h"
 #include "talk.h"
 #include "waits.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "session.h"
-#include "wire.h"
+#include "link/link.h"
+#include "wire/wire.h"
 
 enum { ITEM = 1 << 20, COUNT = 4096 };
 

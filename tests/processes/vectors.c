@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "payloads_shm.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 static const char *const names[] = {"none",   "bool", "u8",    "u16",  "u32",   "u64",    "i8",
                                     "i16",    "i32",  "i64",   "f32",  "f64",   "str",    "bytes",

@@ -8,7 +8,7 @@
 #include "attack.h"
 #include "payloads_net.h"
 #include "raw.h"
-#include "wire.h"
+#include "wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "bank_net.h"
-#include "net.h"
+#include "core/net.h"
 #include "raw.h"
 #include "transcript.h"
 

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "../src/session.h"
+#include "../src/floor/floor.h"
 #include "nats.h"
 
 /* A server with this many sessions or more answers as late as one with this many. */
@@ -63,7 +63,7 @@ static void take(requests *here, natsMsg *message)
     duo_load load = duo_listener_load(here->announcement->listener);
     if (reply == NULL || reply[0] == '$' || strlen(reply) >= MOST_REPLY || !takes(load)) return;
     size_t at = here->came++ % MOST_WAITING;
-    here->waiting[at].due = duo_net_now() + delay(load.sessions);
+    here->waiting[at].due = duo_now() + delay(load.sessions);
     strcpy(here->waiting[at].reply, reply);
 }
 
@@ -74,7 +74,7 @@ static void *answer(void *context)
     natsStatus status = NATS_OK;
     while (!duo_atomic_load(&all->is_withdrawn, memory_order_acquire) && status != NATS_CONNECTION_CLOSED) {
         size_t next = here->handled % MOST_WAITING;
-        uint64_t now = duo_net_now(), due = here->handled < here->came ? here->waiting[next].due : now + PERIOD;
+        uint64_t now = duo_now(), due = here->handled < here->came ? here->waiting[next].due : now + PERIOD;
         natsMsg *message = NULL;
         if (due <= now) {
             here->handled += 1;
@@ -115,7 +115,7 @@ static duo_status begin(duo_announcement *here, const char *name, const duo_fing
     here->count += 1;
     duo_status settled = duo_nats_settle(here->nats, subject, problem);
     if (settled != DUO_OK) return settled;
-    made->has_thread = duo_net_start_thread(&made->thread, answer, made) == 0;
+    made->has_thread = duo_start_thread(&made->thread, answer, made) == 0;
     return made->has_thread ? DUO_OK : DUO_NO_MEMORY;
 }
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../src/session.h"
+#include "../src/floor/floor.h"
 #include "nats.h"
 
 /* In milliseconds: how long connecting and confirming may take, and the pause before the library connects again. */
@@ -96,9 +96,9 @@ static bool take(search *here, natsMsg *answer)
 static duo_status ask(search *here, const char *subject)
 {
     natsStatus status = natsConnection_PublishRequest(here->nats->connection, subject, here->inbox, NULL, 0);
-    uint64_t until = duo_net_until(PATIENCE), now;
+    uint64_t until = duo_until(PATIENCE), now;
     if (here->until < until) until = here->until;
-    while (status == NATS_OK && (now = duo_net_now()) < until) {
+    while (status == NATS_OK && (now = duo_now()) < until) {
         natsMsg *answer = NULL;
         status = natsSubscription_NextMsg(&answer, here->answers, (int64_t)((until - now) / MILLISECOND) + 1);
         bool is_taken = status == NATS_OK && take(here, answer);
@@ -130,7 +130,7 @@ static duo_status find(search *here)
                             "no server has announced `%s` for a protocol that this side understands: check that one is running, the name, and the output "
                             "of `duologue fingerprint` on both sides; asked last on %s",
                             here->name, subject);
-        if (result == DUO_REFUSED || duo_net_gives_up(here->until)) return result;
+        if (result == DUO_REFUSED || duo_gives_up(here->until)) return result;
     }
 }
 
@@ -152,7 +152,7 @@ static duo_status connect_to_found(search *here, duo_endpoint *endpoint)
         if (status == DUO_REFUSED) *options.refusal = (duo_refusal){DUO_VERDICT_UNKNOWN_PROTOCOL, 0};
         if (status != DUO_OK) return status;
         /* One that does not answer leaves time for others. */
-        uint64_t now = duo_net_now();
+        uint64_t now = duo_now();
         options.hello = here->until > now ? (here->until - now) / 2 + 1 : 1;
         last = duo_net_connect(here->address, here->protocol, here->role, &options, endpoint);
         /* One that is full or drains will not answer while that lasts. */
@@ -173,7 +173,7 @@ static duo_status connect_by_name(const duo_directory *directory, const char *na
     if (here == NULL) return DUO_NO_MEMORY;
     *here = (search){.nats = (const duo_nats *)(const void *)directory, .name = name, .protocol = protocol, .role = role, .options = options};
     here->problem = options->problem != NULL ? options->problem : &ignored;
-    here->until = duo_net_until(options->hello != 0 ? options->hello : DUO_NET_HELLO);
+    here->until = duo_until(options->hello != 0 ? options->hello : DUO_NET_HELLO);
     natsStatus made = natsInbox_Create(&here->inbox);
     if (made == NATS_OK) made = natsConnection_SubscribeSync(&here->answers, here->nats->connection, here->inbox);
     duo_status status = made == NATS_OK ? connect_to_found(here, endpoint) : duo_nats_failed(here->nats, made, here->problem);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "duologue/health.h"
-#include "net_listener.h"
+#include "listen/listener.h"
 
 #ifdef DUO_RECORD
 /* Health checks are not recorded: a log would have sessions whose protocol the program does not have. */
@@ -71,7 +71,7 @@ duo_status duo_health_new(duo_health **health)
     *health = made;
     if (made == NULL) return DUO_NO_MEMORY;
     pthread_mutex_init(&made->lock, NULL);
-    duo_net_make_condition(&made->changed);
+    duo_make_condition(&made->changed);
     made->server = DUO_HEALTH_SERVING;
     made->services = NULL;
     made->listeners = NULL;
@@ -157,13 +157,12 @@ duo_health_status duo_health_get(duo_health *health, duo_str name)
 static bool next_status(served *here, duo_str name, const duologue_status_t *known, duologue_status_t *status)
 {
     duo_health *health = here->health;
-    const uint64_t until = duo_net_until(PERIOD);
+    const uint64_t until = duo_until(PERIOD);
     pthread_mutex_lock(&health->lock);
     for (;;) {
         *status = (duologue_status_t)status_of(health, name);
-        uint64_t now = duo_net_now();
-        if (here->is_draining || known == NULL || *status != *known || now >= until) break;
-        struct timespec end = duo_deadline(until - now);
+        if (here->is_draining || known == NULL || *status != *known || duo_is_past(until)) break;
+        const struct timespec end = duo_timespec(until);
         (void)pthread_cond_timedwait(&health->changed, &health->lock, &end);
     }
     bool is_draining = here->is_draining;

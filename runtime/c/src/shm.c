@@ -1,65 +1,88 @@
-/* A session between processes as a whole. The invariants are in shm.h, the layout in runtime/shared-memory.md. */
-#include "shm_lines.h"
+/*
+ * Sessions in shared memory, as one translation unit. On other systems than Linux, and without threads or an allocator, there
+ * are none.
+ */
+#define _GNU_SOURCE
+#include "shm/lines.h"
 
-/* More turns than there will ever be. */
-#define MOST_TURNS (UINT64_C(1) << 60)
+#if defined(__linux__) && !defined(DUO_NO_THREADS) && !defined(DUO_NO_MALLOC)
 
-void duo_shm_expect_single_line_turns(duo_shm *shm, uint64_t turn)
+#include "shm/attach.c"
+#include "shm/long.c"
+#include "shm/recv.c"
+#include "shm/region.c"
+#include "shm/run.c"
+#include "shm/send.c"
+#include "shm/shm.c"
+#include "shm/side.c"
+#include "shm/wait.c"
+#include "shm/watch.c"
+
+#else
+
+#include <errno.h>
+
+static duo_status unsupported(void)
 {
-    duo_single_line_turns *line_turns = &shm->remote.line_turns;
-    line_turns->from = turn;
-    line_turns->span = shm->heavy ? 0 : MOST_TURNS;
-    line_turns->parity = shm->parity;
+    errno = ENOSYS;
+    return DUO_SYSTEM;
 }
 
-void duo_shm_begin_run(duo_shm *shm, uint64_t turn)
+static duo_status no_region(int *region)
 {
-    /* Everything before this was read by one side or the other, so everything is free. */
-    shm->line_run = shm->line_at;
-    shm->line_limit = shm->line_at + shm->line_count;
-    shm->byte_run = shm->byte_at;
-    shm->byte_limit = shm->byte_at + shm->byte_count;
-    begin_line(shm);
-    duo_shm_expect_single_line_turns(shm, turn);
+    *region = -1;
+    return unsupported();
 }
 
-duo_status duo_shm_end(duo_shm *shm, duo_status status, duo_endpoint *next)
+duo_status duo_shm_create(size_t space, int *region)
 {
-    duo_shm_leave(shm, status == DUO_OK ? DUO_SHM_DONE : DUO_SHM_LEFT);
-    if (next != NULL) memset(next, 0, sizeof *next);
-    return status;
+    (void)space;
+    return no_region(region);
 }
 
-duo_status duo_shm_turn(duo_shm *shm, duo_endpoint from)
+duo_status duo_shm_open(const char *name, size_t space, int *region)
 {
-    duo_shm_begin_run(shm, from.turn + 2);
-    return DUO_OK;
+    (void)name, (void)space;
+    return no_region(region);
 }
 
-static duo_status shm_close(duo_endpoint endpoint, const duo_state *state)
+duo_status duo_shm_unlink(const char *name)
 {
-    (void)state;
-    duo_shm *shm = shm_of(endpoint);
-    if (!claim(shm, endpoint)) return DUO_USED;
-    duo_shm_leave_set(shm, endpoint);
-    duo_shm_leave(shm, DUO_SHM_LEFT);
-    return DUO_OK;
+    (void)name;
+    return unsupported();
 }
 
-const duo_transport duo_shm_transport = {
-    .send = duo_shm_send_message,
-    .recv = duo_shm_recv_message,
-    .close = shm_close,
-    .lane_go_on = duo_shm_lane_go_on,
-    .lane_line_ends = duo_shm_lane_line_ends,
-    .answer_peer = duo_shm_answer,
-    .is_ready = duo_shm_is_ready,
-    .sleep = duo_shm_sleep,
-    .watch = duo_shm_watch,
-    .unwatch = duo_shm_unwatch,
-    .poll_watch = duo_shm_poll_watch,
-    .sleep_watch = duo_shm_sleep_watch,
-    .start_thread = duo_shm_start_thread,
-    .free_watch = duo_shm_free_watch,
-    .wakes_on_words = true,
-};
+duo_status duo_shm_send(int socket, int region)
+{
+    (void)socket, (void)region;
+    return unsupported();
+}
+
+duo_status duo_shm_receive(int socket, int *region)
+{
+    (void)socket;
+    return no_region(region);
+}
+
+duo_status duo_shm_receive_within(int socket, uint64_t nanoseconds, int *region)
+{
+    (void)socket, (void)nanoseconds;
+    return no_region(region);
+}
+
+duo_status duo_shm_attach(int region, const duo_wire_protocol *protocol, duo_role role, const duo_shm_options *options,
+                          duo_endpoint *endpoint)
+{
+    (void)region, (void)protocol, (void)role, (void)options;
+    *endpoint = (duo_endpoint){NULL, 0};
+    return unsupported();
+}
+
+/* Only sessions in shared memory call it. */
+uint64_t duo_single_line_spin(duo_endpoint from, uint64_t expected)
+{
+    (void)from, (void)expected;
+    return 0;
+}
+
+#endif

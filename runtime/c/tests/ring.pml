@@ -49,17 +49,17 @@ active proctype sender()
     do
     :: at == MESSAGES -> break
     :: else ->
-        /* session.c, `send_within`: needs_credit, which the first lap does not. */
+        /* typed/session.c, `send_within`: needs_credit, which the first lap does not. */
         do
         :: at < LINES -> break
         :: else ->
-            /* credit.c, `duo_check_credit`: emptied_enough. */
+            /* link/credit.c, `duo_check_credit`: emptied_enough. */
             seen = reported;
             if
             :: seen + LINES > at -> break
             :: else
             fi;
-            /* credit.c, `duo_announce_wait`: a compare-and-swap of the credit that was read. */
+            /* link/credit.c, `duo_announce_wait`: a compare-and-swap of the credit that was read. */
             drain(stored);
             atomic {
                 if
@@ -70,7 +70,7 @@ active proctype sender()
             if
             :: seen == MESSAGES
             :: else ->
-                /* park.c, `duo_await_credit`: duo_wait compares the credit and sleeps. */
+                /* link/park.c, `duo_await_credit`: duo_wait compares the credit and sleeps. */
                 atomic {
                     if
                     :: reported == seen && credit_waits -> sender_sleeps = 1
@@ -85,7 +85,7 @@ active proctype sender()
         /* pipe.h, `duo_publish_word`: the load of the flags. */
         if
         :: flags == at + 1 ->
-            /* leave.c, `answer_in_flags`: a compare-and-swap, and `duo_wake`. */
+            /* link/leave.c, `answer_in_flags`: a compare-and-swap, and `duo_wake`. */
             drain(stored);
             atomic {
                 if
@@ -107,14 +107,14 @@ active proctype receiver()
     :: at == MESSAGES -> break
     :: else ->
         if
-        /* session.c, `recv_within`: the word is there. */
+        /* typed/session.c, `recv_within`: the word is there. */
         :: word[at % LINES] == at + 1
         :: else ->
-            /* park.c, `sleep_in_flags`: a compare-and-swap sets WAITING. */
+            /* link/park.c, `sleep_in_flags`: a compare-and-swap sets WAITING. */
             atomic { assert(flags == 0); flags = at + 1 };
-            /* park.c, `sleep_in_flags`: duo_barrier. */
+            /* link/park.c, `sleep_in_flags`: duo_barrier. */
             drain(stored); /* barrier */
-            /* park.c, `sleep_in_flags`: check again, and sleep while the flags are what was set. */
+            /* link/park.c, `sleep_in_flags`: check again, and sleep while the flags are what was set. */
             do
             :: word[at % LINES] == at + 1 -> break
             :: flags != at + 1 -> break
@@ -127,19 +127,19 @@ active proctype receiver()
                 };
                 receiver_sleeps == 0
             od;
-            /* park.c, `sleep_in_flags`: a compare-and-swap takes WAITING back, unless the sender has. */
+            /* link/park.c, `sleep_in_flags`: a compare-and-swap takes WAITING back, unless the sender has. */
             atomic {
                 if
                 :: flags == at + 1 -> flags = 0
                 :: else
                 fi
             };
-            /* park.c, `sleep_in_flags`: the sender has cleared the flag after its message. */
+            /* link/park.c, `sleep_in_flags`: the sender has cleared the flag after its message. */
             word[at % LINES] == at + 1
         fi;
         /* The slot has this message and no later one: the sender had no credit for that. */
         assert(word[at % LINES] == at + 1);
-        /* credit.c, `report`: a read-modify-write, and `duo_wake` if the sender waits. */
+        /* link/credit.c, `report`: a read-modify-write, and `duo_wake` if the sender waits. */
         atomic {
             reported = at + 1;
             if

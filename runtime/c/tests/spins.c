@@ -4,7 +4,6 @@
 
 #ifdef __linux__
 
-#define duo_shm_now real_now
 #define duo_shm_futex_wait real_futex_wait
 #define duo_shm_register_barrier real_register_barrier
 #define duo_shm_wake real_wake
@@ -14,7 +13,7 @@
 #define duo_shm_await real_await
 #define duo_backoff_begin counted_spins
 #define duo_shm_why_gone real_why_gone
-#include "../src/shm_wait.c"
+#include "../src/shm/wait.c"
 
 static unsigned spinning, yielding;
 
@@ -35,7 +34,7 @@ TEST(spins)
 {
     static duo_shm_side own, peer;
     static duo_shm shm = {.own = &own, .peer = &peer, .heavy = true};
-    shm.peer_checked_at = real_now();
+    shm.peer_checked_at = duo_now();
     CHECK(real_await(&shm, never, 1) == DUO_EMPTY && spinning == 1 && yielding == 0);
     shm.has_spun = true;
     CHECK(!real_may_spin(&shm));

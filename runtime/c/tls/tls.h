@@ -7,8 +7,8 @@
 
 #include <openssl/ssl.h>
 
-#include "../src/net_stream.h"
-#include "../src/session.h"
+#include "../src/transport/stream.h"
+#include "../src/floor/floor.h"
 #include "duologue/tls.h"
 
 typedef struct duo_tls_context {

@@ -374,7 +374,7 @@ fn a_mixture_does_not_link() {
     let generated = generate("mixture-generated", &[proto]);
     let main = folder.join("main.c");
     std::fs::write(&main, MIXTURE).expect("it can be written");
-    let sources = [main, runtime().join("src/layout.c")];
+    let sources = [main, runtime().join("src/ring/layout.c")];
     let ways: [(&[&str], &str); 5] = [
         (&[], ""),
         (&["-DDUO_CHECKED"], "_checked"),

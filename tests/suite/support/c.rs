@@ -152,6 +152,18 @@ fn sources_of_runtime(has_sockets: bool) -> Vec<PathBuf> {
     sources
 }
 
+/// The files of which [`sources_of_runtime`] consist, in folders.
+pub fn parts_of_runtime() -> Vec<PathBuf> {
+    let folders = std::fs::read_dir(runtime().join("src")).expect("the folder exists");
+    let folders = folders.map(|entry| entry.expect("the folder can be read").path());
+    let mut parts: Vec<PathBuf> = folders
+        .filter(|folder| folder.is_dir() && !folder.ends_with("health"))
+        .flat_map(|folder| sources_in(&folder))
+        .collect();
+    parts.sort();
+    parts
+}
+
 /// An empty folder that only the test `name` uses.
 pub fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c").join(name);

@@ -174,15 +174,4 @@ DUO_INLINE void duo_prefetch_write(const void *line, size_t bytes)
 #endif
 }
 
-/* Prefetches a line that this side is going to read. Also only a hint. */
-DUO_INLINE void duo_prefetch_read(const void *line, size_t bytes)
-{
-    const char *place = (const char *)((uintptr_t)line + bytes);
-#if defined(__GNUC__)
-    __builtin_prefetch(place);
-#else
-    (void)place;
-#endif
-}
-
 #endif

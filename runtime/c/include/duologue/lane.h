@@ -5,7 +5,7 @@
  * sessions between processes includes this in its headers; everything else, and all of C++, goes through the
  * library. Not for programs.
  *
- * The invariants are in runtime/c/src/shm.h. Only the number, the word that publishes it and the turn are
+ * The invariants are in runtime/c/src/shm/shm.h. Only the number, the word that publishes it and the turn are
  * stored: stores that wait for a line from the other processor soon fill the store buffer, and then the
  * processor stalls.
  */
@@ -184,7 +184,6 @@ DUO_INLINE duo_endpoint duo_lane_taken(const duo_cursor *cursor, duo_endpoint fr
         DUO_LIKELY(duo_atomic_load(line, memory_order_acquire) == lane->word)) {
         duo_lane_next_line(lane);
         lane->ends = lane->end;
-        duo_prefetch_read(lane->line, lane->fetches);
     } else {
         duo_lane_line_ends(next);
     }

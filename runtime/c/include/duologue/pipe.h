@@ -7,7 +7,7 @@
  * entries to their slot in the ring and nowhere else, and stores only the message, its word and the
  * position of its own side.
  *
- * runtime/c/src/ring.h explains why it is correct; position.h there defines the numbers.
+ * runtime/c/src/ring/ring.h explains why it is correct; position.h there defines the numbers.
  */
 #ifndef DUOLOGUE_PIPE_H
 #define DUOLOGUE_PIPE_H
@@ -115,7 +115,6 @@ struct duo_session {
 #define DUO_AT_LAP (UINT64_C(1) << 28)
 #define DUO_AT_LINES (DUO_AT_STAYS - 1)
 #define DUO_AT_SLOT (UINT64_C(1) << 40)
-#define DUO_AT_SLOTS (UINT64_C(7) << 40)
 #define DUO_AT_PROCESSORS (UINT64_C(0xff) << 32)
 #define DUO_AT_EPOCH (UINT64_C(1) << 43)
 #define DUO_WORD_INDEXES (((UINT64_C(1) << 28) - 1) << 4)
@@ -139,7 +138,7 @@ struct duo_session {
  * Numbers that may follow and are like the last one, so that handling them changes nothing but lines shared
  * with another process, or the numbers of a session over a socket, which are one long line. Their count is what the sender may still put into its line, the last of them filling
  * it, or what the receiver has seen there. The turn, which counts by two, determines which of them is next.
- * Further lines may follow if they only have to be begun. See runtime/c/src/shm.h and runtime/c/src/net_lane.c.
+ * Further lines may follow if they only have to be begun. See runtime/c/src/shm/shm.h and runtime/c/src/remote/lane.c.
  */
 typedef struct duo_lane {
     /* The turn after the last of them in the line; 0 if there are none. */
@@ -162,14 +161,13 @@ typedef struct duo_lane {
     const duo_message *of;
     /* The turn of the first. */
     uint64_t from;
-    /* As receiver: the tag that is reported, and how far ahead it prefetches lines, in bytes. */
+    /* As receiver: the tag that is reported. */
     unsigned tag;
-    unsigned fetches;
 } duo_lane;
 
 /*
  * Runs that may follow and consist of one message each, of numbers only: they go back and forth in one line.
- * The turn determines which side sends and which use of the line is next. See runtime/c/src/shm.h.
+ * The turn determines which side sends and which use of the line is next. See runtime/c/src/shm/shm.h.
  */
 typedef struct duo_single_line_turns {
     /* The turn of the first, and two for each run to which this applies; 0 if it applies to none. */
@@ -237,15 +235,15 @@ DUO_INLINE uint64_t duo_publish_word(duo_line *line, uint64_t word, bool swaps, 
 {
     if (swaps) return duo_atomic_exchange(&line->word, word, memory_order_acq_rel) & DUO_WORD_FLAGS;
     duo_atomic_store(&line->word, word, memory_order_release);
-    /* The sender's half of the barrier: see runtime/c/src/barrier.c. */
+    /* The sender's half of the barrier: see runtime/c/src/floor/barrier.c. */
     duo_signal_fence(memory_order_seq_cst);
     return duo_atomic_load(flags, memory_order_acquire);
 }
 
 /*
- * Publishes the word of a line, where both processes have the barrier of (b) in runtime/c/src/shm.h. Every message
+ * Publishes the word of a line, where both processes have the barrier of (b) in runtime/c/src/shm/shm.h. Every message
  * between them takes this step, whether the header or the library sends it. Returns the peer's flags; 0 if it neither
- * sleeps nor has disconnected. Over a socket the other side is the thread that writes: see (b) in runtime/c/src/net_lane.c.
+ * sleeps nor has disconnected. Over a socket the other side is the thread that writes: see (b) in runtime/c/src/remote/lane.c.
  */
 DUO_INLINE uint32_t duo_lane_publish(DUO_ATOMIC uint64_t *line, uint64_t word, const DUO_ATOMIC uint32_t *peer)
 {

@@ -1,0 +1,38 @@
+/* Sessions within a process, as one translation unit: all files of these rooms, from the lowest. */
+#define _GNU_SOURCE
+
+#include "floor/backoff.c"
+#include "floor/barrier.c"
+#include "floor/cancel.c"
+#include "floor/memory.c"
+#include "floor/processor.c"
+#include "floor/thread.c"
+#include "floor/time.c"
+#include "floor/wait.c"
+
+#include "text/escape.c"
+#include "text/text.c"
+#include "text/utf8.c"
+
+#include "record/record.c"
+#include "record/registry.c"
+
+#include "ring/layout.c"
+#include "ring/pool.c"
+
+#include "link/arming.c"
+#include "link/credit.c"
+#include "link/handle.c"
+#include "link/leave.c"
+#include "link/park.c"
+#include "link/payload.c"
+#include "link/peer.c"
+
+#include "typed/copy.c"
+#include "typed/recorded.c"
+#include "typed/session.c"
+
+#include "many/ports.c"
+#include "many/ports_wake.c"
+#include "many/select.c"
+#include "many/shared.c"
