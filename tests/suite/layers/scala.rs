@@ -17,6 +17,20 @@ const FOLDERS: [(&str, &str); 3] = [
     ("runtime/scala/net/src/main/scala/duologue/net/", "net/"),
 ];
 
+/// The folders of files with the names of a package. What is below has the package in its name, and what a layer lists has not.
+const ROOMS: [&str; 10] = [
+    "floor/",
+    "wire/",
+    "ring/",
+    "link/",
+    "core/",
+    "typed/",
+    "observe/",
+    "many/",
+    "transport/",
+    "listen/",
+];
+
 /// The layers, from the lowest.
 const LAYERS: &[Layer] = &[
     Layer {
@@ -129,7 +143,11 @@ fn codes() -> BTreeMap<String, String> {
     let mut codes = BTreeMap::new();
     for (folder, prefix) in FOLDERS {
         for file in files(folder) {
-            let name = relative(&file).replacen(folder, prefix, 1);
+            let mut name = relative(&file).replacen(folder, "", 1);
+            for room in ROOMS {
+                name = name.strip_prefix(room).unwrap_or(&name).to_owned();
+            }
+            let name = format!("{prefix}{name}");
             let text = fs::read_to_string(&file).expect("it can be read");
             codes.insert(name, code(&text));
         }
