@@ -46,7 +46,7 @@ final class LaneSuite extends RuntimeSuite {
     (receiving, sending)
   }
 
-  private def isOnLane(server: Server): Boolean = server.$side.peek(server) != 0L
+  private def isOnLane(server: Server): Boolean = server.$side.state.peek(server.$turn) != 0L
 
   for (unread <- List(0, 1, 7); eager <- List(false, true)) {
     val run = s"a run ${if (eager) "without" else "with"} fences and with $unread unread messages"

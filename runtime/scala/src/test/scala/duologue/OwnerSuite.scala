@@ -101,7 +101,7 @@ final class OwnerSuite extends RuntimeSuite {
     owned(20) { (_, client) =>
       assert(client.$side.begin(client.$turn, true))
       new Beside(assert(trySend(client)(_.send(1)).nonEmpty)).join()
-      assertEquals(client.$side.await(-1L, true), Side.Outcome.USED)
+      assertEquals(client.$side.await(-1L, true), Outcome.USED)
       used(client.send(1))
     }
   }

@@ -22,10 +22,10 @@ final class WakeSuite extends RuntimeSuite {
   /** Announces a waiter to a side that is ready already; afterwards the waiter is not registered. */
   private def refuses(endpoint: Endpoint): Unit = for (announce <- List[(SideState, Waiter) => Boolean](_.announce(_), _.announcePassive(_))) {
     val waiter = new Counted
-    assert(endpoint.$side.claim(endpoint))
+    assert(endpoint.$claim())
     assert(!announce(endpoint.$side.state, waiter))
     assert(endpoint.$side.state.flags.waiter == null && endpoint.$side.state.flags.spaceWaiter == null)
-    endpoint.$side.restore(endpoint)
+    endpoint.$restore()
     assertEquals(waiter.wakes.get, 0)
   }
 

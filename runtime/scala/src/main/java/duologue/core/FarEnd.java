@@ -31,8 +31,20 @@ public final class FarEnd extends FarEndLink {
         super(protocol, isClient, transport, largest, memory, peersLargest, isAccepting, events);
         SharedFlags flags = far.state.flags;
         flags.left = true;
-        flags.waiter = new FarEndWaiter.Leaver(this);
-        flags.spaceWaiter = new FarEndWaiter.Refill(this);
+        // Woken after each message of the near side, and when it is abandoned.
+        flags.waiter = new Waiter() {
+            @Override
+            void wake() {
+                leaveIfLeft();
+            }
+        };
+        // Woken when the near side has received so much of an unbounded run that more can be delivered.
+        flags.spaceWaiter = new Waiter() {
+            @Override
+            void wake() {
+                pump(false);
+            }
+        };
     }
 
     /**
@@ -41,11 +53,6 @@ public final class FarEnd extends FarEndLink {
      */
     public FarEnd idle(long nanos) {
         idle = nanos;
-        return this;
-    }
-
-    @Override
-    FarEnd self() {
         return this;
     }
 
@@ -64,10 +71,7 @@ public final class FarEnd extends FarEndLink {
 
     // ---- called by the near side
 
-    /**
-     * Sends a message of the near side, whose use has begun. Returns false if the session is over. Throws {@link PayloadRefused} if
-     * the message cannot be sent; then nothing has happened.
-     */
+    @Override
     boolean send(int index, Object payload, long number, int then) {
         boolean isTold = false;
         lock.lock();
@@ -105,7 +109,7 @@ public final class FarEnd extends FarEndLink {
         return true;
     }
 
-    /** Whether the near side has to wait for space. */
+    @Override
     boolean isFull() {
         return isFull;
     }
@@ -136,12 +140,13 @@ public final class FarEnd extends FarEndLink {
     }
 
     /**
-     * Whether the near side may send without waiting, or the session is over.
+     * {@inheritDoc}
      *
      * <p>If another thread has the lock, it is writing at the moment, and this method returns what was true before. A waiter
      * that was registered before that is woken: the other thread clears {@link #isFull} and reads the waiter afterwards, or
      * something is left to write, and then {@link #flushed} has armed the transport.
      */
+    @Override
     boolean hasSpace() {
         if (isFull && ending.why == null && lock.tryLock()) {
             boolean isTold = false;
@@ -155,20 +160,20 @@ public final class FarEnd extends FarEndLink {
         return !isFull || ending.why != null;
     }
 
-    /** Checks for what the near side waits for: a message, or the end of the session. Never waits. */
+    @Override
     void poll() {
         if (ending.why == null) {
             pump(true);
         }
     }
 
-    /** Whether this thread may wait in the transport. */
+    @Override
     boolean mayAwait() {
-        return !SpinBudget.isVirtual() && transport.mayAwait();
+        return !YieldPolicy.isVirtual() && transport.mayAwait();
     }
 
-    /** Like {@link Side#await}, in a thread that may wait in the transport. */
-    Side.Outcome await(SideState near, long nanos, long deadline) {
+    @Override
+    Outcome await(long nanos, long deadline) {
         awaiting = Thread.currentThread();
         try {
             boolean reads = false;
@@ -177,14 +182,14 @@ public final class FarEnd extends FarEndLink {
                 pumpLocked(reads);
                 VarHandle.fullFence();
                 if (near.isDelivered()) {
-                    return Side.Outcome.READY;
+                    return Outcome.READY;
                 }
                 if (Thread.interrupted()) {
-                    return Side.Outcome.INTERRUPTED;
+                    return Outcome.INTERRUPTED;
                 }
                 long left = nanos < 0 ? Long.MAX_VALUE : deadline - System.nanoTime();
                 if (left <= 0 && reads) {
-                    return Side.Outcome.TIMEOUT;
+                    return Outcome.TIMEOUT;
                 }
                 if (left > 0) {
                     transport.await(!isFlushed(), near.speaks ? left : Math.min(left, untilDue()));
@@ -193,16 +198,13 @@ public final class FarEnd extends FarEndLink {
             }
         } catch (IOException failed) {
             lose(failed);
-            return Side.Outcome.READY;
+            return Outcome.READY;
         } finally {
             awaiting = null;
         }
     }
 
-    /**
-     * Makes the transport's thread watch for what the near side waits for. If it is already there, returns true instead. What
-     * has been read before is delivered here, because no connection becomes ready for it.
-     */
+    @Override
     boolean arm() {
         boolean isNews;
         boolean forSpace;
@@ -219,6 +221,21 @@ public final class FarEnd extends FarEndLink {
         }
         ending.report();
         return isNews;
+    }
+
+    @Override
+    WireState[] states() {
+        return states;
+    }
+
+    @Override
+    Reason why() {
+        return ending.why;
+    }
+
+    @Override
+    String detail() {
+        return ending.detail;
     }
 
     // ---- called by the transport
@@ -242,7 +259,7 @@ public final class FarEnd extends FarEndLink {
         }
     }
 
-    /** Writes what has been collected; if there is nothing and {@code isBeat} is set, writes a heartbeat. */
+    @Override
     public void flush(boolean isBeat) {
         boolean isTold = false;
         lock.lock();

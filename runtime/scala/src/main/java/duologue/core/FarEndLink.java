@@ -10,7 +10,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * The part of a {@link FarEnd} that moves messages between its side of the session and the connection. All of its methods are called
  * under the lock, except {@link #unlock}, which releases it, {@link #untilDue} and {@link #tell}.
  */
-abstract class FarEndLink {
+abstract class FarEndLink extends RemotePeer {
     /** Far ends whose connection is open: the program may have forgotten the session, and its peer must still be notified. */
     private static final Set<FarEndLink> OPEN = ConcurrentHashMap.newKeySet();
 
@@ -67,7 +67,7 @@ abstract class FarEndLink {
         this.ending = new Ending(events);
         this.out = new Outbox(peersLargest);
         this.in = new Inbox(largest, memory, isAccepting);
-        Pipe pipe = new Pipe(protocol.name(), protocol.capacity, self());
+        Pipe pipe = new Pipe(protocol.name(), protocol.capacity, this);
         boolean isFirst = isClient == protocol.isClientFirst();
         this.start = new Side(pipe, isClient, isFirst);
         this.near = start.state;
@@ -78,9 +78,6 @@ abstract class FarEndLink {
         }
         OPEN.add(this);
     }
-
-    /** This object, also before it is constructed. */
-    abstract FarEnd self();
 
     /** Writes pending output, and reads and delivers available input. Returns whether the near side has to be woken. */
     boolean exchange() {

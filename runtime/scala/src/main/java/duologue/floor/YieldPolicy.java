@@ -22,12 +22,28 @@ final class YieldPolicy {
 
     private static final YieldPolicy ALL = new YieldPolicy();
 
+    private static final Class<?> VIRTUAL = virtual();
+
     private volatile boolean isDoubted;
     private volatile long again;
 
+    /** The class of virtual threads; null if this version of Java has none. */
+    private static Class<?> virtual() {
+        try {
+            return Class.forName("java.lang.BaseVirtualThread", false, null);
+        } catch (ClassNotFoundException none) {
+            return null;
+        }
+    }
+
+    /** Whether the calling thread is a virtual one. */
+    static boolean isVirtual() {
+        return VIRTUAL != null && VIRTUAL.isInstance(Thread.currentThread());
+    }
+
     /** Lets other threads run. Returns false at once, without a yield, if this thread should sleep instead. */
     static boolean yieldUnlessSlow() {
-        if (SpinBudget.isVirtual()) {
+        if (isVirtual()) {
             // The carrier is handed to virtual threads only.
             Thread.yield();
             return true;

@@ -45,7 +45,7 @@ class Group {
     /** Claims all endpoints and returns -1. If one cannot be claimed, claims none and returns its index. */
     int claim() {
         for (int i = 0; i < ends.length; i++) {
-            if (!ends[i].$side.claim(ends[i])) {
+            if (!ends[i].$claim()) {
                 restore(i, -1);
                 return i;
             }
@@ -57,7 +57,7 @@ class Group {
     private void restore(int count, int but) {
         for (int i = 0; i < count; i++) {
             if (i != but) {
-                ends[i].$side.restore(ends[i]);
+                ends[i].$restore();
             }
         }
     }
@@ -67,14 +67,14 @@ class Group {
      * means no time limit, and 0 a single check. All endpoints are claimed before, and all except the chosen one are restored
      * after.
      */
-    Side.Outcome await(long nanos) {
+    Outcome await(long nanos) {
         long deadline = nanos <= 0 ? 0 : System.nanoTime() + nanos;
-        int spins = SpinBudget.isVirtual() ? 0 : SpinBudget.FEW / ends.length;
+        int spins = YieldPolicy.isVirtual() ? 0 : SpinBudget.FEW / ends.length;
         int looks = nanos == 0 ? 1 : spins + SpinBudget.YIELDS;
         for (int i = 0; i < looks; i++) {
             if (find()) {
                 restore(ends.length, chosen);
-                return Side.Outcome.READY;
+                return Outcome.READY;
             }
             if (i < spins) {
                 Thread.onSpinWait();
@@ -84,18 +84,18 @@ class Group {
         }
         if (nanos == 0) {
             restore(ends.length, -1);
-            return Side.Outcome.TIMEOUT;
+            return Outcome.TIMEOUT;
         }
         Waiter.Parked waiter = new Waiter.Parked();
         if (!announce(waiter)) {
             restore(ends.length, chosen);
-            return Side.Outcome.READY;
+            return Outcome.READY;
         }
         if (RecordFlag.REGISTRY) {
-            Registered.wait(ends, false);
+            noteWaiting(false);
         }
-        Side.Outcome outcome = Side.Outcome.READY;
-        while (outcome == Side.Outcome.READY) {
+        Outcome outcome = Outcome.READY;
+        while (outcome == Outcome.READY) {
             if (find()) {
                 break;
             }
@@ -129,7 +129,13 @@ class Group {
 
     /** Restores the chosen endpoint as well, from which nothing was taken. */
     void unchoose() {
-        ends[chosen].$side.restore(ends[chosen]);
+        ends[chosen].$restore();
+    }
+
+    private void noteWaiting(boolean isPassive) {
+        for (Handle end : ends) {
+            if (RecordFlag.REGISTRY) Registered.waits(end.$side.state, isPassive);
+        }
     }
 
     private int place(int step) {
@@ -218,7 +224,7 @@ class Group {
             }
             Side.SUSPENDED.add(this);
             if (RecordFlag.REGISTRY) {
-                Registered.wait(super.ends, true);
+                super.noteWaiting(true);
             }
             serve();
         }

@@ -13,6 +13,16 @@ abstract class Handle implements Cloneable {
         this.$turn = turn;
     }
 
+    /** Begins a use during which other uses may be attempted. Returns false if this is not the live endpoint. */
+    final boolean $claim() {
+        return $side.claim($turn);
+    }
+
+    /** Ends a use as if it had not happened. */
+    final void $restore() {
+        $side.restore($turn);
+    }
+
     /** The state's name, as spelled in the protocol file. */
     public abstract String $state();
 

@@ -6,12 +6,12 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** One side of a session, for as long as it has the same holder. Every message replaces the endpoint; the side stays. */
-final class Side {
+final class Side implements Abandonable {
     final SideState state;
     /** The watch that marks the side state as this side's. */
     private final Watch watch;
-    /** This side's most recent membership in a set of endpoints. */
-    Ports.Member member;
+    /** This side's most recent membership in a set of endpoints, which alone knows its type. */
+    Object member;
 
     /** A side in a new side state of this session. */
     Side(Pipe pipe, boolean isClient, boolean speaks) {
@@ -35,8 +35,8 @@ final class Side {
         }
 
         @Override
-        SideState state() {
-            return state;
+        public void leave() {
+            state.leave(this);
         }
     }
 
@@ -48,35 +48,12 @@ final class Side {
         return state.begin(watch, turn, owned);
     }
 
-    /**
-     * Sends a number from {@code endpoint} through the lane, after which this side sends again. Returns false if that is not
-     * possible; see {@link SideState#pushNumber}.
-     */
-    boolean pushNumber(Handle endpoint, int index, long number) {
-        return state.pushNumber(endpoint.$turn, index, number);
-    }
-
-    /** Like {@link #pushNumber}, for an object. */
-    boolean pushObject(Handle endpoint, int index, Object payload) {
-        return state.pushObject(endpoint.$turn, index, payload);
-    }
-
-    /** The word of the message that {@code endpoint} waits for, if it is there and goes through the lane; otherwise 0. */
-    long peek(Handle endpoint) {
-        return state.peek(endpoint.$turn);
-    }
-
     /** Like {@link #begin}, for a use during which other uses may be attempted. */
-    boolean claim(Handle endpoint) {
-        return state.claim(watch, endpoint.$turn);
+    boolean claim(long turn) {
+        return state.claim(watch, turn);
     }
 
-    /** Ends a use of {@code endpoint} as if it had not happened. */
-    void restore(Handle endpoint) {
-        restore(endpoint.$turn);
-    }
-
-    /** Like {@link #restore(Handle)}, for the endpoint of this turn. */
+    /** Ends a use by the endpoint of this turn as if it had not happened. */
     void restore(long turn) {
         state.release(turn);
     }
@@ -93,8 +70,6 @@ final class Side {
 
     // ---- waiting
 
-    enum Outcome { READY, TIMEOUT, INTERRUPTED, LEFT, USED }
-
     /**
      * Waits for what the next operation needs: the next message, or space for one. The use has begun. It continues with READY,
      * but is not an owner's use from there on. It does not continue with LEFT, nor with USED, which means that another use has
@@ -110,9 +85,9 @@ final class Side {
         long deadline = nanos < 0 ? 0 : System.nanoTime() + nanos;
         SpinBudget budget = state.budget();
         Outcome outcome = Outcome.READY;
-        FarEnd far = state.pipe.far;
+        RemotePeer far = state.pipe.far;
         if (far != null && far.mayAwait()) {
-            outcome = far.await(state, nanos, deadline);
+            outcome = far.await(nanos, deadline);
         } else if (far != null ? !state.isReady() : !budget.look(state)) {
             Waiter.Parked waiter = new Waiter.Parked();
             if (state.announce(waiter)) {
@@ -190,30 +165,30 @@ final class Side {
         state.leave(watch);
     }
 
-    /** Like {@link #abandon}, and adds the sides in unread messages to {@code unread}. */
-    void leave(ArrayDeque<Side> unread) {
+    @Override
+    public void leave(ArrayDeque<Abandonable> unread) {
         state.leave(watch, unread);
     }
 
     // ---- endpoints in messages
 
     /**
-     * Moves the side state of this side, which is claimed, to a new side, where the next turn is live. Returns null if this
-     * side was abandoned in the meantime.
+     * Moves the side state of this side, which is claimed in this turn, to a new side, where the next turn is live. Returns null
+     * if this side was abandoned in the meantime.
      */
-    Side twin(Handle endpoint) {
+    Side twin(long turn) {
         Side side = new Side(state);
         if (!state.move(watch, side.watch)) {
             return null;
         }
-        state.handOver(endpoint.$turn + 1);
+        state.handOver(turn + 1);
         return side;
     }
 
-    /** Undoes the {@link #twin} that moved {@code endpoint}, unless the new side was abandoned in the meantime. */
-    void takeBack(Side twin, Handle endpoint) {
+    /** Undoes the {@link #twin} of this turn, unless the new side was abandoned in the meantime. */
+    void takeBack(Side twin, long turn) {
         if (state.move(twin.watch, watch)) {
-            state.release(endpoint.$turn);
+            state.release(turn);
         }
     }
 }

@@ -34,7 +34,7 @@ final class SideState extends Cursor {
     private volatile boolean broken;
     private SpinBudget budget;
 
-    SideState(Side side, Pipe pipe, boolean isClient, boolean speaks) {
+    SideState(Object side, Pipe pipe, boolean isClient, boolean speaks) {
         super(side, pipe, isClient, speaks);
         // A plain store: the fence of a volatile store would serve no purpose yet.
         WATCH.set(this, (Watch) this);
@@ -49,8 +49,8 @@ final class SideState extends Cursor {
     }
 
     @Override
-    SideState state() {
-        return this;
+    public void leave() {
+        leave(this);
     }
 
     /** Whether this side has been abandoned. */
@@ -190,7 +190,7 @@ final class SideState extends Cursor {
         if (!speaks || credit == 0) {
             throw outOfTurn("send");
         }
-        long word = ++sequence << Pipe.NUMBER | (long) index << Pipe.INDEX | then | mark(isClient);
+        long word = ++sequence << Pipe.NUMBER | (long) index << Pipe.INDEX | then | Pipe.mark(isClient);
         if (payload != null) {
             segment.put(slot, payload);
             word |= Pipe.OBJECT;
@@ -237,7 +237,7 @@ final class SideState extends Cursor {
         credit--;
         step();
         if (mayOpen()) {
-            open(turn + 1, credit, (sequence + 1 << Pipe.NUMBER) + (isEager ? Pipe.EAGER : 0) + mark(isClient));
+            open(turn + 1, credit, (sequence + 1 << Pipe.NUMBER) + (isEager ? Pipe.EAGER : 0) + Pipe.mark(isClient));
         }
     }
 
@@ -274,7 +274,7 @@ final class SideState extends Cursor {
 
     // ---- waiting
 
-    /** Whether this side's next operation will not wait: the message is there, a side has been abandoned, or there is space. */
+    @Override
     boolean isReady() {
         return (speaks ? hasSpace() : arrived()) || isLeft();
     }
@@ -298,7 +298,7 @@ final class SideState extends Cursor {
 
     /** Like {@link #isReady}, without asking the connection of a session with another process. */
     boolean isDelivered() {
-        return pipe.far.ending.why != null || isLeft() || (speaks ? credit > 0 || !pipe.far.isFull() : hasMessage());
+        return pipe.far.why() != null || isLeft() || (speaks ? credit > 0 || !pipe.far.isFull() : hasMessage());
     }
 
     /**
@@ -405,7 +405,7 @@ final class SideState extends Cursor {
             pipe.consumed = sequence;
         }
         if (promise != FenceElision.WITHDRAWN && mayOpen()) {
-            open(turn + 1, Pipe.PROGRESS - 1 - progress, (sequence + 1 << Pipe.NUMBER) + mark(!isClient));
+            open(turn + 1, Pipe.PROGRESS - 1 - progress, (sequence + 1 << Pipe.NUMBER) + Pipe.mark(!isClient));
         }
         boolean isKept = end(turn + 1, (word & Pipe.OWNED) != 0);
         if (tells) {
@@ -424,7 +424,7 @@ final class SideState extends Cursor {
     }
 
     private void promiseIfFree() {
-        if (flags.waiter == null && !speaks && !there.left && !SpinBudget.isVirtual() && flags.promise()) {
+        if (flags.waiter == null && !speaks && !there.left && !YieldPolicy.isVirtual() && flags.promise()) {
             promise = FenceElision.PROMISED;
         }
     }
@@ -450,13 +450,13 @@ final class SideState extends Cursor {
      * depth of unread messages cost heap, not stack.
      */
     void leave(Watch by) {
-        ArrayDeque<Side> unread = new ArrayDeque<>(0);
+        ArrayDeque<Abandonable> unread = new ArrayDeque<>(0);
         leave(by, unread);
         leaveAll(unread);
     }
 
-    private static void leaveAll(ArrayDeque<Side> unread) {
-        for (Side side = unread.poll(); side != null; side = unread.poll()) {
+    private static void leaveAll(ArrayDeque<Abandonable> unread) {
+        for (Abandonable side = unread.poll(); side != null; side = unread.poll()) {
             side.leave(unread);
         }
     }
@@ -468,7 +468,7 @@ final class SideState extends Cursor {
     boolean breakOff() {
         watch = Watch.LEFT;
         broken = true;
-        ArrayDeque<Side> unread = new ArrayDeque<>(0);
+        ArrayDeque<Abandonable> unread = new ArrayDeque<>(0);
         depart(unread);
         leaveAll(unread);
         return false;
@@ -480,13 +480,13 @@ final class SideState extends Cursor {
     }
 
     /** Like {@link #leave(Watch)}, and adds the sides in unread messages to {@code unread}. */
-    void leave(Watch by, ArrayDeque<Side> unread) {
+    void leave(Watch by, ArrayDeque<Abandonable> unread) {
         if (by != null && move(by, Watch.LEFT)) {
             depart(unread);
         }
     }
 
-    private void depart(ArrayDeque<Side> unread) {
+    private void depart(ArrayDeque<Abandonable> unread) {
         vacate();
         if (RecordFlag.REGISTRY) Registered.ends(this, true);
         flags.left = true;

@@ -81,7 +81,7 @@ final class Ports {
     /** Adds an endpoint. Returns false if it was used before. */
     boolean add(Handle endpoint, Object value) {
         Side side = endpoint.$side;
-        if (!side.claim(endpoint)) {
+        if (!endpoint.$claim()) {
             return false;
         }
         Member member = place();
@@ -117,15 +117,14 @@ final class Ports {
      * the set.
      */
     Member find(Handle endpoint) {
-        Member member = endpoint.$side.member;
-        return member != null && member.set == this && member.endpoint == endpoint ? member : null;
+        return endpoint.$side.member instanceof Member member && member.set == this && member.endpoint == endpoint ? member : null;
     }
 
     /** Removes a member. Its endpoint can be used again, unless its side was abandoned. */
     void remove(Member member) {
         Handle endpoint = member.endpoint;
         endpoint.$side.state.retract();
-        endpoint.$side.restore(endpoint);
+        endpoint.$restore();
         release(member);
     }
 
@@ -206,9 +205,9 @@ final class Ports {
      * Waits until {@link #next} may find a member: READY. A negative {@code nanos} means no time limit. The set is not empty, and
      * {@link #next} has been called before.
      */
-    Side.Outcome await(long nanos) {
+    Outcome await(long nanos) {
         long deadline = nanos < 0 ? 0 : System.nanoTime() + nanos;
-        int spins = SpinBudget.isVirtual() ? 0 : SpinBudget.FEW;
+        int spins = YieldPolicy.isVirtual() ? 0 : SpinBudget.FEW;
         for (int i = 0; i < spins + SpinBudget.YIELDS && doorbell.isSilent(); i++) {
             if (i < spins) {
                 Thread.onSpinWait();
@@ -217,9 +216,9 @@ final class Ports {
             }
         }
         Waiter.Parked waiter = new Waiter.Parked();
-        Side.Outcome outcome = Side.Outcome.READY;
+        Outcome outcome = Outcome.READY;
         if (doorbell.sleep(waiter)) {
-            while (outcome == Side.Outcome.READY && doorbell.sleeps(waiter)) {
+            while (outcome == Outcome.READY && doorbell.sleeps(waiter)) {
                 outcome = Side.park(waiter, this, nanos, deadline);
             }
             doorbell.retract(waiter);

@@ -14,17 +14,12 @@ abstract class Cursor extends Lane {
     /** How many messages in runs have been received since this side last slept. */
     int calm;
 
-    Cursor(Side side, Pipe pipe, boolean isClient, boolean speaks) {
+    Cursor(Object side, Pipe pipe, boolean isClient, boolean speaks) {
         super(side, pipe.first);
         this.pipe = pipe;
         this.isClient = isClient;
         this.speaks = speaks;
         this.credit = pipe.slots;
-    }
-
-    /** The bit of a word that distinguishes this side's messages from the other's. */
-    static int mark(boolean isClient) {
-        return isClient ? Pipe.CLIENT : 0;
     }
 
     /** Closes the lane and accounts for the messages that went through it. */
@@ -87,6 +82,9 @@ abstract class Cursor extends Lane {
 
     // ---- receiving
 
+    /** Whether this side's next operation will not wait: the message is there, a side has been abandoned, or there is space. */
+    abstract boolean isReady();
+
     /** Whether the next message is in the ring. */
     final boolean hasMessage() {
         return Pipe.holds((long) Pipe.WORD.getAcquire(segment.words, Segment.at(slot)), sequence + 1);
@@ -107,12 +105,7 @@ abstract class Cursor extends Lane {
         if (!Pipe.holds(word, sequence + 1)) {
             return 0;
         }
-        return (word & Pipe.CARGO) == 0 || takeEndpoints(words, at, word) ? word : 0;
-    }
-
-    /** Takes a message with endpoints. Only the first caller succeeds. */
-    static boolean takeEndpoints(long[] words, int at, long word) {
-        return (word & Pipe.TAKEN) == 0 && Pipe.WORD.compareAndSet(words, at, word, word | Pipe.TAKEN);
+        return (word & Pipe.CARGO) == 0 || Pipe.takeEndpoints(words, at, word) ? word : 0;
     }
 
     /** The slot of the next message, unless the message goes through the lane. */

@@ -6,9 +6,9 @@ package duologue;
  */
 final class EndpointPayload {
     final Object payload;
-    final Handle[] endpoints;
+    final Abandonable[] endpoints;
 
-    EndpointPayload(Object payload, Handle[] endpoints) {
+    EndpointPayload(Object payload, Abandonable[] endpoints) {
         this.payload = payload;
         this.endpoints = endpoints;
     }

@@ -29,7 +29,7 @@ abstract class Lane extends Ownership {
     Segment segment;
     int slot;
 
-    Lane(Side side, Segment segment) {
+    Lane(Object side, Segment segment) {
         super(side);
         this.segment = segment;
     }

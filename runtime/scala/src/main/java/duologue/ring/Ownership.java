@@ -84,7 +84,7 @@ abstract class Ownership extends Watch {
     /** Whether ownership was ever taken away from a live thread; never reset. */
     private volatile boolean contested;
 
-    Ownership(Side side) {
+    Ownership(Object side) {
         super(side);
         // A plain store: the fence of a volatile store would serve no purpose yet.
         OWNER.set(this, NOBODY);

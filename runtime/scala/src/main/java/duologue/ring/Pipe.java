@@ -3,6 +3,7 @@ package duologue;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayDeque;
+import java.util.Collections;
 
 /**
  * What the two sides of one session share: one ring for both directions.
@@ -93,8 +94,8 @@ final class Pipe {
     /** Whether a run may be longer than the ring, so that the receiver has to publish its progress. */
     final boolean unbounded;
 
-    /** The far end of a session with another process; null within a process. */
-    final FarEnd far;
+    /** The peer, if it is in another process; null within a process. */
+    final RemotePeer far;
 
     /** The number of the last message that is known to have been received; written by the receiver of an unbounded run. */
     volatile long consumed;
@@ -103,7 +104,7 @@ final class Pipe {
         this(protocol, capacity, null);
     }
 
-    Pipe(String protocol, int capacity, FarEnd far) {
+    Pipe(String protocol, int capacity, RemotePeer far) {
         this.far = far;
         this.protocol = protocol;
         this.unbounded = capacity <= 0;
@@ -121,25 +122,33 @@ final class Pipe {
         return word >>> NUMBER == (number << NUMBER) >>> NUMBER;
     }
 
+    /** The bit of a word that distinguishes the messages of one side from those of the other. */
+    static int mark(boolean isClient) {
+        return isClient ? CLIENT : 0;
+    }
+
     /** The index of a message among the messages of its state. */
     static int index(long word) {
         return (int) (word >>> INDEX) & 0xff;
     }
 
+    /** Takes a message with endpoints. Only the first caller succeeds. */
+    static boolean takeEndpoints(long[] words, int at, long word) {
+        return (word & TAKEN) == 0 && WORD.compareAndSet(words, at, word, word | TAKEN);
+    }
+
     /** Takes the messages with endpoints that one side has not read. The ring may be in use at the same time. */
-    void sweep(boolean isClient, ArrayDeque<Side> unread) {
+    void sweep(boolean isClient, ArrayDeque<Abandonable> unread) {
         for (Segment each = first; each != null; each = each.next) {
             for (int i = 0; i < each.slots(); i++) {
                 long word = (long) WORD.getAcquire(each.words, Segment.at(i));
-                boolean hasEndpoints = (word & CARGO) != 0 && (word & CLIENT) == Cursor.mark(!isClient);
+                boolean hasEndpoints = (word & CARGO) != 0 && (word & CLIENT) == mark(!isClient);
                 // The payload is another one only if two uses by the peer have overlapped.
                 if (hasEndpoints
-                        && Cursor.takeEndpoints(each.words, Segment.at(i), word)
+                        && takeEndpoints(each.words, Segment.at(i), word)
                         && each.payload(i) instanceof EndpointPayload payload) {
                     each.payloads[i] = null;
-                    for (Handle endpoint : payload.endpoints) {
-                        unread.add(endpoint.$side);
-                    }
+                    Collections.addAll(unread, payload.endpoints);
                 }
             }
         }

@@ -17,6 +17,12 @@ final class Reaper {
     /** The reaper of new sessions, as long as some session refers to it. */
     private static volatile WeakReference<Reaper> latest = new WeakReference<>(null);
 
+    /** What is in the queue once the side that it watches is unreachable. */
+    interface Watched {
+        /** Abandons the session. */
+        void leave();
+    }
+
     final ReferenceQueue<Object> unreachable = new ReferenceQueue<>();
 
     private Reaper() {}
@@ -51,8 +57,7 @@ final class Reaper {
                 if (found == reaper) {
                     return;
                 }
-                Watch watch = (Watch) found;
-                watch.state().leave(watch);
+                ((Watched) found).leave();
             } catch (InterruptedException ignored) {
                 // Only the end of everything it watches stops this thread.
             } catch (Throwable thrown) {

@@ -115,12 +115,10 @@ final class Registered {
         return all;
     }
 
-    /** An endpoint that sends, or receives, was created: its side is in its state. */
-    static void reaches(Handle endpoint, boolean speaks) {
-        SideState own = endpoint.$side.state;
-        String state = endpoint.$state();
-        inside(() -> {
-            Registered entry = endpoint.$turn == 0 ? entry(own.pipe, own.isClient) : LIVE.get(own.pipe);
+    /** An endpoint of this turn, which sends or receives, was created: its side is in its state. */
+    static void reaches(Cursor own, long turn, String state, boolean speaks) {
+                inside(() -> {
+            Registered entry = turn == 0 ? entry(own.pipe, own.isClient) : LIVE.get(own.pipe);
             if (entry != null) {
                 Half half = entry.half(own);
                 half.state = state;
@@ -131,7 +129,7 @@ final class Registered {
 
     private static Registered entry(Pipe pipe, boolean isClient) {
         Registered entry = LIVE.get(pipe);
-        if (entry == null && (pipe.far == null || pipe.far.states != leftOut)) {
+        if (entry == null && (pipe.far == null || pipe.far.states() != leftOut)) {
             boolean isHere = pipe.far == null;
             Half client = new Half(isHere || isClient);
             entry = new Registered(SessionNumber.of(pipe), pipe.protocol, client, new Half(isHere || !isClient));
@@ -142,29 +140,27 @@ final class Registered {
     }
 
     /** The endpoint belongs to the thread that calls. */
-    static void adopts(SideState side) {
+    static void adopts(Cursor side) {
         change(side, half -> half.belongsTo(Thread.currentThread()));
     }
 
-    /** The thread that calls is about to send with the endpoint, if that is the live one. */
-    static void sends(Handle endpoint) {
-        if (endpoint.$side.turn() == endpoint.$turn) {
-            change(endpoint.$side.state, half -> {
-                half.belongsTo(Thread.currentThread());
-                half.sends = true;
-                });
-        }
+    /** The thread that calls is about to send. */
+    static void sends(Cursor side) {
+        change(side, half -> {
+            half.belongsTo(Thread.currentThread());
+            half.sends = true;
+        });
     }
 
     /** What it was about to send was not sent. */
-    static void takesBack(SideState side) {
+    static void takesBack(Cursor side) {
         change(side, half -> {
             if (half.thread.refersTo(Thread.currentThread())) half.sends = false;
         });
     }
 
     /** A message was sent or received. The side's next state follows, unless it was the last one. */
-    static void passed(SideState side, boolean isSent, boolean isLast) {
+    static void passed(Cursor side, boolean isSent, boolean isLast) {
         long now = System.nanoTime();
         inside(() -> {
             Registered entry = LIVE.get(side.pipe);
@@ -182,22 +178,15 @@ final class Registered {
     }
 
     /** The thread that calls waits, or with {@code isPassive} the side does, and no thread needs to wait for it. */
-    static void waits(SideState side, boolean isPassive) {
+    static void waits(Cursor side, boolean isPassive) {
         change(side, half -> {
             half.belongsTo(Thread.currentThread());
             half.begins(isPassive);
         });
     }
 
-    /** Like {@link #waits}, for several sides at once. */
-    static void wait(Handle[] ends, boolean isPassive) {
-        for (Handle end : ends) {
-            waits(end.$side.state, isPassive);
-        }
-    }
-
     /** The wait is over; a thread that has waited for space is about to send. */
-    static void goesOn(SideState side) {
+    static void goesOn(Cursor side) {
         change(side, half -> {
             half.sends = half.waits && half.forSpace;
             half.waits = false;
@@ -205,12 +194,12 @@ final class Registered {
     }
 
     /** The wait is over. */
-    static void stopsWaiting(SideState side) {
+    static void stopsWaiting(Cursor side) {
         change(side, half -> half.waits = false);
     }
 
     /** The session is over for the side, which may have left it. */
-    static void ends(SideState side, boolean hasLeft) {
+    static void ends(Cursor side, boolean hasLeft) {
         inside(() -> {
             Registered entry = LIVE.get(side.pipe);
             if (entry != null) {
@@ -224,11 +213,11 @@ final class Registered {
         });
     }
 
-    private Half half(SideState side) {
+    private Half half(Cursor side) {
         return side.isClient ? client : server;
     }
 
-    private static void change(SideState side, Consumer<Half> change) {
+    private static void change(Cursor side, Consumer<Half> change) {
         inside(() -> {
             Registered entry = LIVE.get(side.pipe);
             if (entry != null) change.accept(entry.half(side));
@@ -247,7 +236,7 @@ final class Registered {
     @SuppressWarnings("deprecation")
     private static String name(Thread thread) {
         String name = thread.getName();
-        String kind = SpinBudget.isVirtual() ? "virtual thread " : "thread ";
+        String kind = YieldPolicy.isVirtual() ? "virtual thread " : "thread ";
         String shown = name.length() > LONGEST_NAME ? name.substring(0, LONGEST_NAME) : name;
         return kind + (shown.isEmpty() ? "" : shown + " ") + "#" + thread.getId();
     }

@@ -41,32 +41,17 @@ final class SpinBudget {
 
     private static final long NEVER = Long.MIN_VALUE;
 
-    private static final Class<?> VIRTUAL = virtual();
-
     private int budget = Math.min(MOST, 500);
     private long asleepAt = NEVER;
     private int doubt;
     private int left;
 
-    /** The class of virtual threads; null if this version of Java has none. */
-    private static Class<?> virtual() {
-        try {
-            return Class.forName("java.lang.BaseVirtualThread", false, null);
-        } catch (ClassNotFoundException none) {
-            return null;
-        }
-    }
-
-    static boolean isVirtual() {
-        return VIRTUAL != null && VIRTUAL.isInstance(Thread.currentThread());
-    }
-
     /** Spins and yields until {@code state} is ready. Returns whether it is. */
-    boolean look(SideState state) {
+    boolean look(Cursor state) {
         if (state.isReady()) {
             return true;
         }
-        if (isVirtual()) {
+        if (YieldPolicy.isVirtual()) {
             asleepAt = NEVER;
             return yieldUnlessSlow(state);
         }
@@ -88,7 +73,7 @@ final class SpinBudget {
      * Lets other virtual threads run on the carrier: the peer may be one of them, and then neither thread has to be woken. After
      * each yield without success, the yield is skipped for more waits.
      */
-    private boolean yieldUnlessSlow(SideState state) {
+    private boolean yieldUnlessSlow(Cursor state) {
         if (left > 0) {
             left--;
             return false;
@@ -100,7 +85,7 @@ final class SpinBudget {
         return isReady;
     }
 
-    private boolean spin(SideState state) {
+    private boolean spin(Cursor state) {
         int pause = 1;
         boolean inRun = state.isInRun();
         for (int spent = 0; spent < budget; spent += pause) {

@@ -11,7 +11,7 @@ import java.lang.ref.PhantomReference;
  * <p>The fields pad those of a side state, as {@link Padding} does. There are fewer of them, because a reference has fields of
  * its own, which only the collector changes.
  */
-abstract class Watch extends PhantomReference<Side> {
+abstract class Watch extends PhantomReference<Object> implements Reaper.Watched {
     /** Also padding, where references have 32 bits. */
     private final Reaper reaper;
     long $1, $2, $3;
@@ -19,16 +19,14 @@ abstract class Watch extends PhantomReference<Side> {
     /** The watch of a side state whose side has been abandoned. */
     static final Watch LEFT = new Watch() {
         @Override
-        SideState state() {
-            throw new IllegalStateException("an abandoned side has no state");
-        }
+        public void leave() {}
     };
 
-    Watch(Side side) {
+    Watch(Object side) {
         this(side, Reaper.current());
     }
 
-    private Watch(Side side, Reaper reaper) {
+    private Watch(Object side, Reaper reaper) {
         super(side, reaper.unreachable);
         this.reaper = reaper;
     }
@@ -38,7 +36,4 @@ abstract class Watch extends PhantomReference<Side> {
         super(null, null);
         this.reaper = null;
     }
-
-    /** The side state that is watched. */
-    abstract SideState state();
 }

@@ -133,16 +133,16 @@ final class PortSet[M, A] private () extends AutoCloseable {
   private def receive(nanos: Long): Option[Event[M, A]] = {
     val taken = used {
       var member = ports.next()
-      var outcome = Side.Outcome.READY
+      var outcome = Outcome.READY
       val deadline = System.nanoTime() + nanos
-      while (member == null && outcome == Side.Outcome.READY && nonEmpty && nanos != 0L) {
+      while (member == null && outcome == Outcome.READY && nonEmpty && nanos != 0L) {
         outcome = ports.await(if (nanos < 0L) nanos else math.max(0L, deadline - System.nanoTime()))
         member = ports.next()
       }
       if (member != null) {
         Side.reconcile(outcome): Unit
         Some(release(member))
-      } else if (outcome == Side.Outcome.INTERRUPTED) throw new InterruptedException()
+      } else if (outcome == Outcome.INTERRUPTED) throw new InterruptedException()
       else None
     }
     taken.map(take => take())

@@ -116,15 +116,15 @@ final class SharedSender[E <: SendEndpoint with Shareable] private (core: Shared
 
   private def sleeps(message: E => E, nanos: Long, deadline: Long): Boolean = {
     val waiter = new Waiter.Parked
-    var outcome = Side.Outcome.READY
+    var outcome = Outcome.READY
     try {
-      while (outcome == Side.Outcome.READY && core.insist(message, waiter) == Attempt.Full) {
+      while (outcome == Outcome.READY && core.insist(message, waiter) == Attempt.Full) {
         outcome = Side.park(waiter, core, nanos, deadline)
         core.queue.leave(waiter)
       }
     } finally core.queue.leave(waiter)
-    if (outcome == Side.Outcome.INTERRUPTED) throw new InterruptedException()
-    outcome == Side.Outcome.READY
+    if (outcome == Outcome.INTERRUPTED) throw new InterruptedException()
+    outcome == Outcome.READY
   }
 }
 
@@ -207,10 +207,10 @@ object SharedSender {
       lock.lock()
       try {
         val endpoint = live()
-        if (!side.claim(endpoint)) throw Endpoint.closed(first)
+        if (!endpoint.$claim()) throw Endpoint.closed(first)
         val hasSpace = side.state.hasSpace()
         val waits = !hasSpace && waiter != null && queue.join(waiter, side.state)
-        side.restore(endpoint)
+        endpoint.$restore()
         if (hasSpace) {
           try message(endpoint): Unit
           finally wakes = !queue.isEmpty && settle()
@@ -245,10 +245,10 @@ object SharedSender {
       */
     private def settle(): Boolean = {
       val turn = side.turn
-      if (turn < 0L || !side.claim(first.$at(turn))) true
+      if (turn < 0L || !side.claim(turn)) true
       else {
         val hasSpace = queue.rejoin(side.state)
-        side.restore(first.$at(turn))
+        side.restore(turn)
         hasSpace
       }
     }

@@ -58,10 +58,10 @@ object Endpoint {
 
   private[duologue] def closed(side: Side, state: String): SessionClosed = {
     val pipe = side.state.pipe
-    val reason = if (pipe.far == null || side.isLeft) null else pipe.far.ending.why
+    val reason = if (pipe.far == null || side.isLeft) null else pipe.far.why
     if (RecordFlag.LOG) Recording.closed(side, if (reason == null) Why.Left else Why.of(reason))
     if (reason == null) new SessionClosed(pipe.protocol, state, !side.isLeft)
-    else new SessionClosed(pipe.protocol, state, isByPeer = true, Why.of(reason), Option(pipe.far.ending.detail))
+    else new SessionClosed(pipe.protocol, state, isByPeer = true, Why.of(reason), Option(pipe.far.detail))
   }
 
   /** The exception that replaces what the virtual machine threw when two uses of one side overlapped: in either of them, or in
@@ -106,15 +106,15 @@ object Endpoint {
     */
   private[duologue] def arrives(side: Side, turn: Long, state: String, nanos: Long, owned: Boolean): Boolean =
     side.await(nanos, owned) match {
-      case Side.Outcome.READY => true
-      case Side.Outcome.TIMEOUT =>
+      case Outcome.READY => true
+      case Outcome.TIMEOUT =>
         side.restore(turn)
         false
-      case Side.Outcome.INTERRUPTED =>
+      case Outcome.INTERRUPTED =>
         side.restore(turn)
         throw new InterruptedException()
-      case Side.Outcome.LEFT => throw closed(side, state)
-      case Side.Outcome.USED => throw used(side, turn, state)
+      case Outcome.LEFT => throw closed(side, state)
+      case Outcome.USED => throw used(side, turn, state)
     }
 }
 
@@ -126,7 +126,7 @@ object Endpoint {
   * It throws `IllegalArgumentException` if a value is out of range, and [[EndpointUsed]] if the endpoint was already used.
   */
 abstract class SendEndpoint(previous: Endpoint) extends Endpoint(previous) {
-  if (RecordFlag.REGISTRY) Registered.reaches(this, true)
+  if (RecordFlag.REGISTRY) Registered.reaches($side.state, $turn, $state(), true)
 }
 
 object SendEndpoint {
@@ -161,7 +161,7 @@ abstract class DoneEndpoint(previous: Endpoint) extends Endpoint(previous)
   * A closed session is reported only after everything that the peer sent has been received.
   */
 abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
-  if (RecordFlag.REGISTRY) Registered.reaches(this, false)
+  if (RecordFlag.REGISTRY) Registered.reaches($side.state, $turn, $state(), false)
 
   /** For generated code: the message with this index, and the endpoint that follows it. A payload that is a single primitive
     * value is the `number`.
@@ -177,7 +177,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
     val state = $state()
     try {
       val own = side.state
-      val passing = side.peek(this)
+      val passing = own.peek(turn)
       val word = if (passing == 0L) Endpoint.await(side, turn, state) else passing
       val slot = if (passing == 0L) own.slot else own.slotOf(turn)
       // In one place for both paths, so that the compiler need not create the message where the program takes it apart.

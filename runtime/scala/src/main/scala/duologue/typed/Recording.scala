@@ -118,7 +118,7 @@ object Recording {
 
   private def isRecorded(side: Side): Boolean = {
     val far = side.state.pipe.far
-    far == null || (far.states ne leftOut)
+    far == null || (far.states() ne leftOut)
   }
 
   private def locked[R](body: => R): R = {
@@ -152,7 +152,7 @@ object Recording {
   /** Before a message is sent: closes the session if it is not allowed. */
   private[duologue] def check(endpoint: Handle, index: Int): Unit = {
     if (RecordFlag.LOG) ask(endpoint, index)
-    if (RecordFlag.REGISTRY) Registered.sends(endpoint)
+    if (RecordFlag.REGISTRY && endpoint.$side.turn == endpoint.$turn) Registered.sends(endpoint.$side.state)
   }
 
   private def ask(endpoint: Handle, index: Int): Unit = monitor.foreach { monitor =>

@@ -93,7 +93,7 @@ final class Select[+R] private (cases: Array[Select.Case[Any]]) {
     val group = new Group(ends)
     val used = group.claim()
     if (used < 0) {
-      if (group.await(0L) == Side.Outcome.READY) {
+      if (group.await(0L) == Outcome.READY) {
         group.unchoose()
         Some(hasMessage(group.chosen) -> (() => takeFrom(group.chosen)))
       } else None
@@ -108,7 +108,7 @@ final class Select[+R] private (cases: Array[Select.Case[Any]]) {
 
   private def takeFrom(at: Int): R = {
     val choice = cases(at)
-    val isClaimed = choice.endpoint.$side.claim(choice.endpoint)
+    val isClaimed = choice.endpoint.$claim()
     if (!isClaimed && !wasLeft(choice.endpoint)) throw Endpoint.used(choice.endpoint)
     choice.take(!isClaimed)().asInstanceOf[R]
   }
@@ -119,8 +119,8 @@ final class Select[+R] private (cases: Array[Select.Case[Any]]) {
     val group = new Group(ends)
     claim(group)
     group.await(nanos) match {
-      case Side.Outcome.INTERRUPTED => throw new InterruptedException()
-      case Side.Outcome.TIMEOUT     => None
+      case Outcome.INTERRUPTED => throw new InterruptedException()
+      case Outcome.TIMEOUT     => None
       case _                        => Some(take(group))
     }
   }
@@ -174,7 +174,7 @@ object Select {
     Objects.requireNonNull(endpoint, "endpoint"): Unit
     Objects.requireNonNull(message, "message"): Unit
     new Case(endpoint, left => {
-      if (!left) endpoint.$side.restore(endpoint)
+      if (!left) endpoint.$restore()
       () => if (left) throw Endpoint.closed(endpoint) else message(endpoint)
     })
   }

@@ -146,7 +146,7 @@ package object net {
       case malformed: MalformedPayload => throw new ConnectFailed(address, malformed.getMessage, malformed)
       case unknown: java.nio.channels.UnresolvedAddressException =>
         throw new ConnectFailed(address, "the host is unknown", unknown)
-      case failed: IOException => throw new ConnectFailed(address, Tls.explain(failed), failed)
+      case failed: IOException => throw new ConnectFailed(address, Failure.explain(failed), failed)
     } finally if (!isDone) Dialogue.hangUp(open)
   }
 

@@ -222,7 +222,7 @@ final class Listener private (
 
   /** Reports a connection that is closed because it has waited too long, or refuses it because its peer has too many. */
   private def refuse(incoming: Incoming, isLate: Boolean): Unit = {
-    if (isLate) refused(incoming.peer, None, None, Some(Dialogue.late()))
+    if (isLate) refused(incoming.peer, None, None, Some(Failure.late()))
     else {
       incoming.refuse(Answer.refusal(Verdict.Full).encode)
       refused(incoming.peer, None, Some(Verdict.Full), None)

@@ -160,7 +160,7 @@ object Observer {
     /** Why there is no session, for people and logs. */
     def cause: String = (failure, verdict) match {
       // On the connecting side it is explained already.
-      case (Some(failed: SSLException), _) => Tls.explain(failed)
+      case (Some(failed: SSLException), _) => Failure.explain(failed)
       case (Some(failure), _)    => Option(failure.getMessage).getOrElse(failure.toString)
       case (None, Some(verdict)) => "this side has refused the session: " + Verdict.short(verdict)
       case (None, None)             => "the other side has sent no hello"

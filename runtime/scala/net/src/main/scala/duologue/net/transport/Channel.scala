@@ -1,7 +1,7 @@
 package duologue.net
 
 import java.nio.ByteBuffer
-import java.nio.channels.{Selector, SocketChannel}
+import java.nio.channels.Selector
 import java.security.cert.X509Certificate
 
 /** What waits for a channel, and is called by the [[Reactor]]. */
@@ -54,42 +54,4 @@ private[net] trait Channel extends AutoCloseable {
 
   /** Makes the thread of this selector call the watcher once, when one of these operations may be possible. Only that thread calls this. */
   def arm(selector: Selector, interest: Int, watcher: Watcher): Unit
-}
-
-/** A connection with a socket. */
-private[net] abstract class OverSocket(val socket: SocketChannel) extends Channel {
-  @volatile private var isWatched = false
-  protected def isSecure: Boolean
-  def peer: Option[String] = Address.ofPeer(socket, isSecure)
-  def user: Option[String] = Address.user(socket).map(_.user.getName)
-  def isConnected: Boolean = socket.finishConnect()
-  def prepare(): Unit = socket.configureBlocking(false): Unit
-
-  def waiting(): Selecting = Selecting(socket)
-
-  def arm(selector: Selector, interest: Int, watcher: Watcher): Unit = {
-    val key = socket.keyFor(selector)
-    if (key == null) {
-      isWatched = true
-      socket.register(selector, interest, watcher): Unit
-    } else {
-      key.attach(watcher): Unit
-      key.interestOps(key.interestOps() | interest): Unit
-    }
-  }
-
-  /** Closes the socket, and makes the reactor let go of it, which ends the connection. */
-  override def close(): Unit = {
-    socket.close()
-    if (isWatched) Reactor.wake()
-  }
-}
-
-/** A connection that carries its bytes as they are. */
-private[net] class Plain(socket: SocketChannel) extends OverSocket(socket) {
-  protected def isSecure: Boolean = false
-  def handshake(deadline: Long): Int = 0
-  def read(into: ByteBuffer): Int = socket.read(into)
-  def write(from: ByteBuffer): Int = socket.write(from)
-  def isBuffered: Boolean = false
 }

@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 /** A connection that carries a session. `onClose` is called once, with the connection. The heartbeats of this side and of the peer are in seconds, and 0
   * means none.
   */
-private[net] final class Connection(val channel: Channel, heartbeat: Int, peersHeartbeat: Int, onClose: Connection => Unit) extends Transport with Watcher {
+private[net] final class Connection(val channel: Channel, heartbeat: Int, peersHeartbeat: Int, onClose: Connection => Unit) extends Transport with Watcher with Reactor.Repeated {
   @volatile private var far: FarEnd = null
   /** What the session reports to its observer; null if there is none. */
   @volatile private var reports: Reports = null
@@ -108,7 +108,6 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
   def collect(): Unit =
     if (!isCollecting.get && isCollecting.compareAndSet(false, true)) Reactor.collect(this)
 
-  /** Called by the reactor. Returns whether it is to be called again. */
   def tick(idle: Int): Boolean = {
     val reports = this.reports
     if (reports != null) reports.report()
@@ -132,7 +131,6 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
 
   override def shrinkLater(): Unit = Reactor.shrink(this)
 
-  /** Called by the reactor. Returns whether it is to be called again. */
   def shrink(): Boolean = !isClosed.get && far != null && far.shrink()
 
   def linger(): Unit = {
@@ -140,9 +138,7 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
     Reactor.beat(this)
   }
 
-  /** Called by the reactor: notifies the peer that this side is still there, and checks whether the peer is, and whether it is late.
-    * Returns whether it is to be called again.
-    */
+  /** Notifies the peer that this side is still there, and checks whether the peer is, and whether it is late. */
   def beat(): Boolean = {
     if (far != null) far.expire()
     val deadline = endsAt

@@ -1,7 +1,6 @@
 package duologue.net
 
 import java.io.{EOFException, IOException}
-import java.net.SocketTimeoutException
 import java.nio.ByteBuffer
 import java.nio.channels.SelectionKey
 import java.util.concurrent.atomic.AtomicInteger
@@ -120,7 +119,7 @@ private[net] final class Dialogue(val channel: Channel, deadline: Long) extends 
     Reactor.watch(this)
     while (!isReady) {
       val left = deadline - System.nanoTime()
-      if (left <= 0L) throw Dialogue.late()
+      if (left <= 0L) throw Failure.late()
       LockSupport.parkNanos(this, left)
       if (Thread.interrupted()) throw new InterruptedException()
     }
@@ -129,8 +128,6 @@ private[net] final class Dialogue(val channel: Channel, deadline: Long) extends 
 
 private[net] object Dialogue {
   private val SpeaksTls = "the peer speaks TLS: write tls://HOST:PORT"
-
-  def late(): IOException = new SocketTimeoutException("the peer did not answer in time")
 
   /** How long this side waits after a failed handshake, so that the peer can read why it failed, in nanoseconds. */
   private val Apology = 500000000L

@@ -8,8 +8,22 @@ import java.util.concurrent.ConcurrentLinkedQueue
   * needed.
   */
 private[net] object Reactor {
+
+  /** What the thread calls again and again, until it returns false. */
+  trait Repeated {
+
+    /** Writes what was collected. `idle` is the number of calls without anything to write after which it returns false. */
+    def tick(idle: Int): Boolean
+
+    /** Checks heartbeats and time limits. */
+    def beat(): Boolean
+
+    /** Returns the memory of buffers that have grown. */
+    def shrink(): Boolean
+  }
+
   /** A connection whose buffers are to shrink at that time. */
-  private final class Grown(val connection: Connection, val at: Long)
+  private final class Grown(val connection: Repeated, val at: Long)
 
   /** Collected messages are written after at most twice this time, in milliseconds. */
   private val Tick = 1L
@@ -28,8 +42,8 @@ private[net] object Reactor {
 
   private val selector = Selector.open()
   private val requests = new ConcurrentLinkedQueue[Watcher]
-  private val collecting = new ConcurrentLinkedQueue[Connection]
-  private val beating = new ConcurrentLinkedQueue[Connection]
+  private val collecting = new ConcurrentLinkedQueue[Repeated]
+  private val beating = new ConcurrentLinkedQueue[Repeated]
   private val grown = new ConcurrentLinkedQueue[Grown]
   private var beatenAt = System.nanoTime()
   /** How often heartbeats and time limits have been checked. */
@@ -57,19 +71,19 @@ private[net] object Reactor {
   def wake(): Unit = selector.wakeup(): Unit
 
   /** Makes the thread write what the connection collects, until it has collected nothing for a while. */
-  def collect(connection: Connection): Unit = {
+  def collect(connection: Repeated): Unit = {
     collecting.add(connection): Unit
     selector.wakeup(): Unit
   }
 
   /** Makes the thread check the heartbeats and time limits of the connection until it is closed. */
-  def beat(connection: Connection): Unit = {
+  def beat(connection: Repeated): Unit = {
     beating.add(connection): Unit
     selector.wakeup(): Unit
   }
 
   /** Makes the thread return the memory of buffers that have grown, as long as there is some. */
-  def shrink(connection: Connection): Unit = {
+  def shrink(connection: Repeated): Unit = {
     grown.add(new Grown(connection, System.nanoTime() + Shrink * 1000000L)): Unit
     selector.wakeup(): Unit
   }

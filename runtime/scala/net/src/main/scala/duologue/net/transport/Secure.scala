@@ -54,7 +54,7 @@ private[net] final class Secure private (socket: SocketChannel, engine: SSLEngin
 
   @tailrec
   private def advance(deadline: Long): Int =
-    if (System.nanoTime() - deadline > 0L) throw Dialogue.late()
+    if (System.nanoTime() - deadline > 0L) throw Failure.late()
     else if (!flush()) SelectionKey.OP_WRITE
     else if (needs(HandshakeStatus.NEED_TASK)) {
       runTasks()
