@@ -1,10 +1,10 @@
 package duologue
 
 import com.sun.management.ThreadMXBean
-import duologue.protocols.bank
+import duologue.protocols.{bank, stream}
 import java.lang.management.ManagementFactory
 
-/** What a message costs the heap: the message and the endpoints that follow it on both sides. */
+/** What sessions and messages cost the heap: a message costs itself and the endpoints that follow it on both sides. */
 final class AllocationSuite extends RuntimeSuite {
 
   private val threads = ManagementFactory.getThreadMXBean match {
@@ -42,6 +42,14 @@ final class AllocationSuite extends RuntimeSuite {
     response.recv() match {
       case bank.LoginResponse.Ok(next) => (teller, next)
       case other                       => fail(other.toString)
+    }
+  }
+
+  test("a session begins with less than 1 KiB, whatever the longest run of its protocol") {
+    // 0 means that there is none.
+    for (capacity <- List(0, 1, 4, 1000)) {
+      val bytes = size(() => stream.init[Int](capacity))
+      assert(bytes > 512 && bytes < 1024, (capacity, bytes).toString)
     }
   }
 

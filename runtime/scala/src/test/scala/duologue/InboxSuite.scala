@@ -14,7 +14,7 @@ final class InboxSuite extends RuntimeSuite {
   }
 
   /** Delivers bytes in pieces, and records how large the buffer is into which they are read. */
-  private final class Pieces(bytes: Array[Byte], random: Random, most: Int) extends Transport {
+  private final class Pieces(bytes: Array[Byte], random: Random, most: Int) extends Memory {
     private var at = 0
     var largest = 0
     def isOver: Boolean = at == bytes.length
@@ -25,15 +25,6 @@ final class InboxSuite extends RuntimeSuite {
       at += count
       count
     }
-    override def write(from: ByteBuffer): Int = 0
-    override def mayAwait(): Boolean = false
-    override def await(forSpace: Boolean, nanos: Long): Unit = ()
-    override def wake(): Unit = ()
-    override def arm(forSpace: Boolean): Unit = ()
-    override def collect(): Unit = ()
-    override def watchTime(): Unit = ()
-    override def linger(): Unit = ()
-    override def close(): Unit = ()
   }
 
   private def length(size: Long): Array[Byte] =

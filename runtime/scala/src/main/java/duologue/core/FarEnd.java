@@ -56,6 +56,14 @@ public final class FarEnd extends FarEndLink {
         return this;
     }
 
+    /** Sets after how many seconds this side and the peer write a heartbeat; 0 means never. Called before the session begins. */
+    public FarEnd heartbeats(int own, int peers) {
+        if (own > 0 || peers > 0) {
+            heartbeat = new Heartbeat(own, peers);
+        }
+        return this;
+    }
+
     /** The near side, which is returned once. */
     Side start() {
         Side side = start;
@@ -63,6 +71,9 @@ public final class FarEnd extends FarEndLink {
         lock.lock();
         try {
             begin();
+            if (heartbeat.isOn()) {
+                watchTime();
+            }
         } finally {
             lock.unlock();
         }
@@ -197,7 +208,7 @@ public final class FarEnd extends FarEndLink {
                 reads = true;
             }
         } catch (IOException failed) {
-            lose(failed);
+            lose(failed.getMessage());
             return Outcome.READY;
         } finally {
             awaiting = null;
@@ -217,7 +228,7 @@ public final class FarEnd extends FarEndLink {
             lock.unlock();
         }
         if (!isNews) {
-            transport.arm(forSpace);
+            arm(forSpace);
         }
         ending.report();
         return isNews;
@@ -255,7 +266,7 @@ public final class FarEnd extends FarEndLink {
         }
         // Something else may have arrived than what the near side waits for.
         if (forSpace || near.flags.isAwaited() && !near.isDelivered()) {
-            transport.arm(forSpace);
+            arm(forSpace);
         }
     }
 
@@ -274,8 +285,25 @@ public final class FarEnd extends FarEndLink {
         }
     }
 
-    /** Ends the session if the peer is late, or if it has said that this side is. Never waits. */
-    public void expire() {
+    /**
+     * Ends the session if a time limit has passed or the peer is silent, gives the connection up if it cannot be written after the
+     * end of the session, and writes a heartbeat if it is time. Never waits.
+     */
+    public void beat() {
+        expire();
+        if (isLingering()) {
+            lose("the peer does not read");
+        }
+        if (heartbeat.isDue()) {
+            flush(true);
+        }
+        if (heartbeat.isPeerLost(this::ready)) {
+            lose(heartbeat.detail());
+        }
+    }
+
+    /** Ends the session if the peer is late, or if it has said that this side is. */
+    private void expire() {
         // A thread that has the lock is reading or writing, and the transport calls again.
         if ((due != 0 || writtenBy != 0) && lock.tryLock()) {
             boolean isTold = false;
@@ -313,11 +341,11 @@ public final class FarEnd extends FarEndLink {
         }
     }
 
-    /** Ends the session as lost, for a connection that a transport gives up; if the session is over, closes the connection. */
-    public void lose(Throwable failure) {
+    /** Ends the session as lost; if it is over, closes the connection. */
+    private void lose(String failure) {
         lock.lock();
         try {
-            ending.find(Reason.LOST, failure.getMessage());
+            ending.find(Reason.LOST, failure);
             settle();
             if (isEnding) {
                 close();

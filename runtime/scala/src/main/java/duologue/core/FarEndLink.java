@@ -14,6 +14,9 @@ abstract class FarEndLink extends RemotePeer {
     /** Far ends whose connection is open: the program may have forgotten the session, and its peer must still be notified. */
     private static final Set<FarEndLink> OPEN = ConcurrentHashMap.newKeySet();
 
+    /** How long a connection whose session is over keeps writing what was sent before, in nanoseconds. */
+    static final long LINGER = 5_000_000_000L;
+
     /** How many reads are made after the time of a state has passed. */
     private static final int LATE_READS = 64;
 
@@ -46,8 +49,11 @@ abstract class FarEndLink extends RemotePeer {
     long idle;
     /** Whether the transport calls {@link FarEnd#shrink}. */
     boolean willShrink;
-    /** Whether the transport calls {@link FarEnd#expire}. */
+    /** Whether the transport calls {@link FarEnd#beat}. */
     private boolean isTimed;
+    /** When to give up a connection whose session is over, as {@link Clock#now}; 0 while the session lasts. */
+    private volatile long endsAt;
+    Heartbeat heartbeat = Heartbeat.NONE;
     final Ending ending;
     volatile Thread awaiting;
     /** Whether so much waits to be written that the near side has to wait. */
@@ -85,7 +91,7 @@ abstract class FarEndLink extends RemotePeer {
         boolean isNews = deliver();
         int reads = 0;
         try {
-            while (ending.found == null && !isClosed && !isEnding && !isStalled() && in.read(transport)) {
+            while (ending.found == null && !isClosed && !isEnding && !isStalled() && read()) {
                 isNews |= deliver();
                 reads++;
                 // A peer that keeps sending without completing a message is late, too.
@@ -100,6 +106,12 @@ abstract class FarEndLink extends RemotePeer {
         return settle() || isNews;
     }
 
+    private boolean read() throws IOException {
+        boolean isNews = in.read(transport);
+        heartbeat.read(isNews);
+        return isNews;
+    }
+
     /** Writes pending output. */
     void flushed() {
         if (isClosed) {
@@ -109,22 +121,44 @@ abstract class FarEndLink extends RemotePeer {
             if (!out.isEmpty()) {
                 int before = out.waiting();
                 boolean isWritten = out.write(transport);
-                timeWriting(before - out.waiting());
+                int written = before - out.waiting();
+                timeWriting(written);
+                if (written > 0) {
+                    heartbeat.wrote();
+                }
                 if (!isWritten) {
-                    transport.arm(true);
+                    arm(true);
                 }
             }
         } catch (IOException failed) {
             // The peer may have sent the reason before it closed the connection: reading finds it.
             out.lose();
             if (!isEnding) {
-                transport.arm(false);
+                arm(false);
             }
         }
         if (isEnding && out.isEmpty()) {
             close();
         }
         begin();
+    }
+
+    /** Makes the transport watch. A session that is over reads nothing more, so what arrives must not make the connection ready. */
+    void arm(boolean forSpace) {
+        transport.arm(!forSpace || !isEnding, forSpace);
+    }
+
+    /** From now on the transport calls {@link FarEnd#beat}. */
+    void watchTime() {
+        if (!isTimed) {
+            isTimed = true;
+            transport.watchTime();
+        }
+    }
+
+    /** Whether what was sent before the end of the session could not be written in time. */
+    boolean isLingering() {
+        return endsAt != 0 && Clock.now() - endsAt > 0;
     }
 
     /** Begins the time of the current state, if it has a limit and everything that was sent before is written. */
@@ -156,10 +190,7 @@ abstract class FarEndLink extends RemotePeer {
         if (within == 0) {
             return 0;
         }
-        if (!isTimed) {
-            isTimed = true;
-            transport.watchTime();
-        }
+        watchTime();
         long end = Clock.now() + within;
         return end == 0 ? 1 : end;
     }
@@ -216,7 +247,8 @@ abstract class FarEndLink extends RemotePeer {
     /** Something of a session that is over may be left to write. */
     void linger() {
         if (!isClosed) {
-            transport.linger();
+            endsAt = Clock.now() + LINGER;
+            watchTime();
         }
     }
 

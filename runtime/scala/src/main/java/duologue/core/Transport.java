@@ -26,20 +26,20 @@ public interface Transport {
     /** Ends the current {@link #await}, or the next one. */
     void wake();
 
-    /** Calls {@link FarEnd#ready} once, in a thread of its own, when {@link #await} would return. */
-    void arm(boolean forSpace);
+    /**
+     * Calls {@link FarEnd#ready} once, in a thread of its own, when there is something to read, if {@code reads} is set, or when
+     * something can be written, if {@code writes} is.
+     */
+    void arm(boolean reads, boolean writes);
 
     /** Calls {@link FarEnd#flush(boolean)} within a few milliseconds, in a thread of its own. */
     void collect();
 
-    /** From now on calls {@link FarEnd#expire} several times per second, in a thread of its own, until the connection is closed. */
+    /** From now on calls {@link FarEnd#beat} several times per second, in a thread of its own, until the connection is closed. */
     void watchTime();
 
     /** Calls {@link FarEnd#shrink} after a second or so, and again as long as that returns true, in a thread of its own. */
     default void shrinkLater() {}
-
-    /** Calls {@link FarEnd#lose} if the connection is not closed within a few seconds: the session is over. */
-    void linger();
 
     /** Closes the connection. May be called more than once. */
     void close();

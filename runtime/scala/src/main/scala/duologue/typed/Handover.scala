@@ -14,8 +14,11 @@ private[duologue] object Handover {
   object NotYet extends RuntimeException with NoStackTrace
 
   /** Calls back. What `callback` throws goes to the uncaught exception handler of the calling thread. */
-  def call[T](callback: T => Unit, outcome: T): Unit =
-    try callback(outcome)
+  def call[T](callback: T => Unit, outcome: T): Unit = guarded(callback(outcome))
+
+  /** Runs code of the program. What it throws goes to the uncaught exception handler of the calling thread. */
+  def guarded(body: => Unit): Unit =
+    try body
     catch { case thrown: Throwable => Waiter.report(thrown) }
 
   /** Makes `executor` run `work`, or runs `refused` here with what `executor` throws: only one of the two, once, whatever the

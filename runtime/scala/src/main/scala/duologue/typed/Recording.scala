@@ -158,7 +158,7 @@ object Recording {
   private def ask(endpoint: Handle, index: Int): Unit = monitor.foreach { monitor =>
     name(endpoint, index).foreach { message =>
       var stopped = Option.empty[String]
-      guarded(monitor.allows(event(endpoint, Kind.Sent, Some(message))).left.foreach(reason => stopped = Some(String.valueOf(reason))))
+      Handover.guarded(monitor.allows(event(endpoint, Kind.Sent, Some(message))).left.foreach(reason => stopped = Some(String.valueOf(reason))))
       if (stopped.nonEmpty) {
         if (endpoint.$side.turn == endpoint.$turn) {
           endpoint.$side.abandon()
@@ -183,13 +183,8 @@ object Recording {
         if (isLast) end(endpoint.$side): Unit
         line(endpoint.$side.state, ",\"kind\":\"" + word + "\",\"message\":\"" + message + "\"}\n")
       }
-      guarded(monitor.foreach(_.happened(passed)))
+      Handover.guarded(monitor.foreach(_.happened(passed)))
     }
-
-  /** An exception of a monitor must not affect a session. */
-  private def guarded(call: => Unit): Unit =
-    try call
-    catch { case thrown: Throwable => Waiter.report(thrown) }
 
   /** A side has closed its session, unless it was over. */
   private def left(endpoint: Handle, why: Option[String] = None): Unit = {
@@ -199,7 +194,7 @@ object Recording {
       if (isNew) line(endpoint.$side.state, ",\"kind\":\"left\"" + why.fold("")(why => ",\"why\":\"" + quoted(why) + "\"") + "}\n")
       isNew
     }
-    if (isNew) guarded(monitor.foreach(_.happened(gone)))
+    if (isNew) Handover.guarded(monitor.foreach(_.happened(gone)))
   }
 
   /** Closes the session. */

@@ -3,9 +3,6 @@ package duologue.net
 import com.sun.management.ThreadMXBean
 import duologue.{MalformedPayload, PayloadReader, PayloadWriter, SessionClosed, Why}
 import java.lang.management.ManagementFactory
-import java.net.{StandardProtocolFamily, UnixDomainSocketAddress}
-import java.nio.channels.ServerSocketChannel
-import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
 import protocols.payloads
 import scala.annotation.tailrec
 import scala.util.Random
@@ -134,25 +131,6 @@ final class FuzzSuite extends NetSuite {
     }
   }
 
-  /** What a client sends in a session after its hello. */
-  private def whole(hello: Hello): Array[Byte] = {
-    val address = freshAddress()
-    val server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
-    server.bind(UnixDomainSocketAddress.of(address.stripPrefix("unix:"))): Unit
-    val client = spawn {
-      connect(payloads.client, address).bool(true).u64(7L).str("text").list(Vector(1, 2, 3)).options(Vector(None, Some(Some("a")))).over()
-    }
-    val socket = server.accept()
-    receive(socket, hello.encode.length): Unit
-    val session = Answer.Session(hello.fingerprint, hello.largest, 0)
-    send(socket, Answer(Verdict.Equal, Some(session), 0L).encode)
-    val bytes = receive(socket, 1 << 10)
-    await(client)
-    socket.close()
-    server.close()
-    bytes
-  }
-
   @tailrec
   private def read(all: payloads.server.All): Unit = all.recv() match {
     case payloads.All.None(next)             => read(next)
@@ -184,35 +162,19 @@ final class FuzzSuite extends NetSuite {
   }
 
   test("a session with changed frames ends, with a reason or as it should") {
-    val ended = new LinkedBlockingQueue[Either[Throwable, Unit]]
-    val listener = Listener(freshAddress()).serve(payloads.server) { all =>
-      ended.add(try Right(read(all)) catch { case thrown: Throwable => Left(thrown) }): Unit
-    }.start()
-    val options = ConnectOptions()
-    val hello = Hello(
-      Fingerprint.of(payloads.client.$protocol.fingerprint), receivesFirst = false, options.largest, 0, payloads.client.$protocol.name, Vector(), None, None
-    )
-    val bytes = whole(hello)
+    val (client, around) = begun(payloads.client)
+    client.bool(true).u64(7L).str("text").list(Vector(1, 2, 3)).options(Vector(None, Some(Some("a")))).over()
+    val bytes = around.wire.sent()
     val random = new Random(3L)
-    val reasons = (1 to 2000).map { _ =>
-      val sent = changed(bytes, random)
-      val socket = raw(listener.address)
-      send(socket, hello.encode)
-      receive(socket, Handshake.Head + 26): Unit
+    val reasons = (1 to Rounds).map { _ =>
+      val (server, around) = begun(payloads.server)
+      around.wire.arrive(changed(bytes, random))
+      around.wire.end()
       try {
-        send(socket, sent)
-        socket.shutdownOutput(): Unit
-      } catch { case _: java.io.IOException => () }
-      val outcome = ended.poll(Patience, TimeUnit.SECONDS)
-      socket.close()
-      outcome match {
-        case Left(closed: SessionClosed) => Some(closed.why)
-        case Left(other)                 => fail(hex(sent), other)
-        case Right(())                   => None
-        case null                        => fail("the session hangs after " + hex(sent))
-      }
+        read(server)
+        None
+      } catch { case closed: SessionClosed => Some(closed.why) }
     }
-    listener.close()
     // All of these happen.
     for (expected <- List(None, Some(Why.Lost), Some(Why.Broken))) assert(reasons.contains(expected), reasons.toSet.toString)
   }

@@ -1,7 +1,7 @@
 package duologue.net
 
 import duologue.{Bytes, SessionClosed, Why}
-import java.net.{InetAddress, InetSocketAddress, ServerSocket, Socket, StandardSocketOptions}
+import java.net.{InetAddress, InetSocketAddress}
 import java.nio.channels.SocketChannel
 import java.util.concurrent.atomic.AtomicLong
 import protocols.{bank, telemetry}
@@ -158,60 +158,11 @@ final class HostileSuite extends BankSuite {
     }
   }
 
-  test("a session in which the peer sends nothing ends as late") {
-    for (receives <- List(true, false)) {
-      val listener = Listener(freshAddress(), Limits(idle = 1.hour))
-      val (server, client) = meet(telemetry.server, telemetry.client, listener)
-      val receiving = if (receives) Some(spawn(why(server.recv()))) else None
-      receiving.foreach(_.waits())
-      turn(hours = 2)
-      assertEquals(why(client.flush().recv()), Why.Late)
-      assertEquals(receiving.fold(why(server.recv()))(await(_)), Why.Late)
-      listener.close()
-    }
-    val listener = Listener(freshAddress())
-    val (server, client) = meet(telemetry.server, telemetry.client, listener, ConnectOptions(idle = 1.hour))
-    // It is the client's turn, for as long as it wants.
-    turn(hours = 2)
-    val receiving = client.flush()
-    turn(hours = 2)
-    assertEquals(why(receiving.recv()), Why.Late)
-    duologue.abandon(server)
-    listener.close()
-  }
-
   /** What goes into a reader that sleeps, in bytes. */
   private val Sent = Integer.getInteger("duologue.sent", Integer.valueOf(256)).longValue << 20
   private val Message = 64 << 10
 
   private def heap(): Long = Runtime.getRuntime.totalMemory - Runtime.getRuntime.freeMemory
-
-  /** What is in use is known only after a collection, so it is measured now and then, while the sender waits. */
-  @tailrec
-  private def sendAll(client: telemetry.client.Report, data: Bytes): Unit = sendAll(client.raw(true, "", data), data)
-
-  test("a peer that reads nothing is late, and finds that once it reads") {
-    val size = 1000000
-    val options = ConnectOptions(idle = 1.hour)
-    def check(sending: Spawned[Why])(read: => Any): Unit = {
-      sending.waits()
-      turn(hours = 2)
-      assertEquals(await(sending), Why.Late)
-      assertEquals(why(read), Why.Late)
-    }
-    // The sender waits for space.
-    val listener = Listener(freshAddress())
-    val (server, client) = meet(telemetry.server, telemetry.client, listener, options)
-    check(spawn(why(sendAll(client, Bytes.copyOf(new Array[Byte](size))))))(answer(server))
-    // It waits for an answer.
-    val another = Listener(freshAddress())
-    val (clerk, visitor) = meet(bank.server, bank.client, another, options)
-    check(spawn(why(visitor.login("a" * size, "").recv()))) {
-      val bank.Login.Login(_, _, next) = clerk.recv()
-      next.ok().recv()
-    }
-    List(listener, another).foreach(_.close())
-  }
 
   test("a reader that sleeps leaves the memory of both sides bounded") {
     val (server, first) = pair(telemetry.server, telemetry.client)
@@ -231,49 +182,6 @@ final class HostileSuite extends BankSuite {
     visit(client)
     assertEquals(await(read), Sent)
     assert(most.get < (32L << 20), most.toString)
-  }
-
-  /** Passes on the bytes of one connection, up to a limit of one direction, after which both connections are reset. Returns how many
-    * it has passed in each direction.
-    */
-  private final class Resetting(to: Int, fromClient: Int, fromServer: Int) {
-    private val own = new ServerSocket(0, 1, InetAddress.getLoopbackAddress)
-    val address: String = "tcp://127.0.0.1:" + own.getLocalPort.toString
-    val done = spawn {
-      val client = own.accept()
-      val server = new Socket(InetAddress.getLoopbackAddress, to)
-      val both = List(client, server)
-      both.foreach(_.setTcpNoDelay(true))
-      def reset(): Unit = both.foreach { socket =>
-        if (!socket.isClosed) {
-          socket.setOption(StandardSocketOptions.SO_LINGER, Integer.valueOf(0)): Unit
-          socket.close()
-        }
-      }
-      def pass(from: Socket, to: Socket, most: Int): Int = {
-        var passed = 0
-        try {
-          val bytes = new Array[Byte](4096)
-          var count = 0
-          while (count >= 0 && passed < most) {
-            count = from.getInputStream.read(bytes, 0, math.min(most - passed, bytes.length))
-            if (count > 0) {
-              to.getOutputStream.write(bytes, 0, count)
-              passed += count
-            }
-          }
-          if (passed == most) reset()
-          else to.shutdownOutput()
-        } catch { case _: java.io.IOException => () }
-        passed
-      }
-      val back = spawn(pass(server, client, fromServer))
-      val there = pass(client, server, fromClient)
-      val passed = (there, await(back))
-      reset()
-      own.close()
-      passed
-    }
   }
 
   /** A customer who logs in, deposits and withdraws. Returns how many answers came, and why there were no more. */
@@ -311,15 +219,15 @@ final class HostileSuite extends BankSuite {
       }
       .start()
     val port = listener.address.split(':').last.toInt
-    val whole = new Resetting(port, Int.MaxValue, Int.MaxValue)
-    assertEquals(shop(whole.address), (2, None))
+    val whole = new Proxy(port)
+    assertEquals(shop("tcp://127.0.0.1:" + whole.port.toString), (2, None))
     assertEquals(ended.poll(Patience, java.util.concurrent.TimeUnit.SECONDS), None)
     val (toServer, toClient) = await(whole.done)
     val limits = (hello + 1 until toServer).map(_ -> Int.MaxValue) ++ (reply until toClient).map(Int.MaxValue -> _)
     for ((fromClient, fromServer) <- limits) {
       val clue = s"$fromClient bytes from the client, $fromServer bytes from the server"
-      val proxy = new Resetting(port, fromClient, fromServer)
-      val (answers, client) = shop(proxy.address)
+      val proxy = new Proxy(port, fromClient, fromServer, resets = true)
+      val (answers, client) = shop("tcp://127.0.0.1:" + proxy.port.toString)
       // If the answers have come, the client cannot know what became of its last message.
       assert(client.contains(Why.Lost) || client.isEmpty && answers == 2, clue + ": " + client.toString)
       val server = ended.poll(Patience, java.util.concurrent.TimeUnit.SECONDS)

@@ -1,7 +1,6 @@
 package duologue.net
 
-import duologue.{PayloadRefused, PortSet, Select, SessionClosed, SharedSender, Why, abandon, abandonAfter, flush, within}
-import java.nio.channels.SocketChannel
+import duologue.{PayloadRefused, PortSet, Select, SharedSender, Why, abandon, abandonAfter, flush, within}
 import java.nio.file.{Files, Path}
 import java.util.concurrent.{CountDownLatch, LinkedBlockingQueue, TimeUnit}
 import protocols.{bank, numbers, payloads}
@@ -182,27 +181,6 @@ final class NetworkSuite extends BankSuite {
     assert(await(told).isByPeer)
   }
 
-  test("a sender finds out that the receiver has left") {
-    val (server, first) = pair(numbers.server, numbers.client)
-    abandon(server)
-    var client = first
-    assertEquals(why { while (true) client = client.send(1L) }, Why.Left: Why)
-  }
-
-  test("bytes that are not a frame end the session, on both sides") {
-    val listener = Listener(freshAddress())
-    for (bad <- List("0a", "010a04686f6c6b0577726f6e6700", "0002", "0009", "01ffffffffff", "018000", "0101", "8101", "01818040", "0004")) {
-      val socket = raw(listener.address)
-      send(socket, helloOf(bank.client) ++ unhex(bad))
-      assertEquals(why(listener.accept(bank.server).recv()), Why.Broken: Why, bad)
-      assertEquals(hex(receive(socket, 1024).takeRight(3)), "000301", bad)
-    }
-    val socket = raw(listener.address)
-    send(socket, helloOf(bank.client) ++ unhex("000301"))
-    assertEquals(why(listener.accept(bank.server).recv()), Why.Broken: Why)
-    listener.close()
-  }
-
   test("a message that is too large for the peer is an error of the sender, and the session goes on") {
     val (server, client) = pair(bank.server, bank.client, Limits(largest = 1024L))
     val refused = intercept[PayloadRefused](client.login("x" * 2000, "1234"))
@@ -274,42 +252,6 @@ final class NetworkSuite extends BankSuite {
     sent.foreach(abandon)
   }
 
-  test("a side with a heartbeat says that it is there, and a peer that does not is lost") {
-    val listener = Listener(freshAddress(), Limits(heartbeat = Hour))
-    def begun(): (SocketChannel, bank.server.Login) = {
-      val socket = raw(listener.address)
-      send(socket, helloOf(bank.client, heartbeat = Hour))
-      val server = listener.accept(bank.server)
-      receiveAnswer(socket)
-      (socket, server)
-    }
-    // A thread waits on one endpoint, and none on the other.
-    val all = Vector.fill(2)(begun())
-    val waiting = spawn(closed(all.head._2.recv()))
-    waiting.waits()
-    turn(hours = 1)
-    for ((socket, _) <- all) {
-      assertEquals(hex(receive(socket, 2)), "0001")
-      send(socket, unhex("0001"))
-    }
-    turn(hours = 2)
-    assert(!waiting.isDone)
-    for ((socket, _) <- all) assertEquals(hex(receive(socket, 2)), "0001")
-    turn(hours = 4)
-    val told = await(waiting)
-    assertEquals(told.why, Why.Lost: Why)
-    assert(told.getMessage.contains("heartbeat of 3600 s"), told.getMessage)
-    for ((socket, _) <- all) assertEquals(receive(socket, 1 << 16).length % 2, 0)
-    assertEquals(why(all(1)._2.recv()), Why.Lost: Why)
-
-    val (server, client) = meet(bank.server, bank.client, listener, ConnectOptions(heartbeat = Hour))
-    for (_ <- 1 to 4) turn(hours = 2)
-    val serves = spawn(serveBank(server))
-    logIn(client).quit()
-    await(serves)
-    listener.close()
-  }
-
   test("messages of a run are written when the program asks for it, and soon in any case") {
     val (server, client) = pair(numbers.server, numbers.client)
     val next = client.send(1L)
@@ -358,14 +300,6 @@ final class NetworkSuite extends BankSuite {
     assert(listener.load.isDraining)
     withdraw(client, 3.0).quit()
     assert(await(draining))
-
-    // Sessions that are left when the time is over end for both sides.
-    val ended = new LinkedBlockingQueue[SessionClosed]
-    val impatient = Listener(freshAddress()).serve(bank.server)(login => ended.add(closed(serveBank(login))): Unit).start()
-    val open = logIn(connect(bank.client, impatient.address))
-    assert(!impatient.drain(20.millis))
-    assertEquals(closed(open.withdrawal(1.0).recv()).why, Why.Left: Why)
-    assertEquals(ended.poll(Patience, TimeUnit.SECONDS).why, Why.Lost: Why)
   }
 
   test("a handler of a listener ends its side, however it ends") {
@@ -449,23 +383,4 @@ final class NetworkSuite extends BankSuite {
     eventually(listener.size == 0)
     listener.close()
   }
-
-  test("a message of a number costs the heap nothing but itself and its endpoints") {
-    val listener = serving(freshAddress())
-    var connected: bank.client.Connected = logIn(connect(bank.client, listener.address))
-    for (amount <- 1 to 20000) connected = withdraw(connected, amount.toDouble)
-    val threads = java.lang.management.ManagementFactory.getThreadMXBean match {
-      case threads: com.sun.management.ThreadMXBean => threads
-      case other                                    => fail(other.toString)
-    }
-    val rounds = 20000
-    val before = threads.getCurrentThreadAllocatedBytes
-    for (amount <- 1 to rounds) connected = withdraw(connected, amount.toDouble)
-    val each = (threads.getCurrentThreadAllocatedBytes - before) / rounds
-    // Two endpoints, one message, and what the selector of the Java library allocates for each of its waits.
-    assert(each < 300L, each.toString)
-    connected.quit()
-    listener.close()
-  }
-
 }

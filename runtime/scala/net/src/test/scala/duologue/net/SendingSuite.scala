@@ -160,8 +160,8 @@ final class SendingSuite extends NetSuite {
 
   test("while a connection takes nothing, no thread tries again and again to write") {
     val channel = new Blocked
-    val connection = new Connection(channel, 0, 0, _ => ())
-    val first = begin(numbers.client, connection, 1L << 20, 1L << 20, 1L << 20, isAccepting = false, None, fail("nobody observes"), 0L)
+    val connection = new Connection(channel, _ => ())
+    val first = begin(numbers.client, connection, ConnectOptions(), 1L << 20, 0, isAccepting = false, None, fail("nobody observes"))
     val next = first.send(1L)
     eventually(channel.attempts.get > 0)
     // The reactor checks more often what was collected.

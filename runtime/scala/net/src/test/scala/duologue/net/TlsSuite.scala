@@ -258,34 +258,6 @@ final class TlsSuite extends BankSuite {
     listener.close()
   }
 
-  /** Passes on connections to the listener, `cut` bytes from the client or from the server, and then closes them. */
-  private def cutting(server: Int, fromClient: Boolean, cut: Int): ServerSocket = {
-    val proxy = new ServerSocket(0, 8, InetAddress.getLoopbackAddress)
-    spawn {
-      val near = proxy.accept()
-      val far = local(server)
-      def pass(from: Socket, to: Socket, most: Int): Unit = {
-        val buffer = new Array[Byte](1 << 12)
-        var left = most
-        try
-          while (left > 0) {
-            val count = from.getInputStream.read(buffer, 0, math.min(left, buffer.length))
-            if (count < 0) left = 0
-            else {
-              to.getOutputStream.write(buffer, 0, count)
-              left -= count
-            }
-          }
-        catch { case _: IOException => () }
-        near.close()
-        far.close()
-      }
-      spawn(pass(near, far, if (fromClient) cut else Int.MaxValue)): Unit
-      pass(far, near, if (fromClient) Int.MaxValue else cut)
-    }: Unit
-    proxy
-  }
-
   test("a connection that is cut anywhere is reported by each side that has begun the session") {
     val ended = new java.util.concurrent.LinkedBlockingQueue[Option[Why]]
     // The sides of sessions that had begun and were lost.
@@ -302,11 +274,11 @@ final class TlsSuite extends BankSuite {
     }.start()
     for (fromClient <- List(true, false)) {
       for (cut <- 0 until 4000 by 61) {
-        val proxy = cutting(port(listener), fromClient, cut)
+        val proxy = if (fromClient) new Proxy(port(listener), fromClient = cut) else new Proxy(port(listener), fromServer = cut)
         val place = (fromClient, cut).toString
         val client = spawn {
           try {
-            customer(connect(bank.client, "tls://127.0.0.1:" + proxy.getLocalPort.toString, options()))
+            customer(connect(bank.client, "tls://127.0.0.1:" + proxy.port.toString, options()))
             None
           } catch {
             case closed: SessionClosed =>
@@ -320,7 +292,7 @@ final class TlsSuite extends BankSuite {
         eventually(listener.size == 0)
         ended.forEach(why => assert(why.forall(_ == Why.Lost), place))
         ended.clear()
-        proxy.close()
+        await(proxy.done)
       }
       // Some of the positions are within the session.
       eventually(List("client", "server").forall(lost.contains(_)))

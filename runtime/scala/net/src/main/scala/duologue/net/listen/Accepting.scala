@@ -46,15 +46,14 @@ private[net] object Accepting {
         case Some(Left(verdict)) => throw refused(Some(verdict), "this side has refused the peer: " + Verdict.short(verdict), None)
         case Some(Right((answer, hello))) =>
           isDone = true
-          val connection = new Connection(channel, options.heartbeat, hello.seconds, _ => ())
+          val connection = new Connection(channel, _ => ())
           def seen = Reports.Seen(
             channel.peer,
             hello.fingerprint,
             answer.verdict == Verdict.Accepted,
             hello.trace
           )
-          val idle = ConnectOptions.nanos(options.idle)
-          begin(role, connection, options.largest, options.memory, hello.largest, isAccepting = true, options.observer, seen, idle)
+          begin(role, connection, options, hello.largest, hello.seconds, isAccepting = true, options.observer, seen)
       }
     } catch {
       case failed: ConnectFailed => throw failed

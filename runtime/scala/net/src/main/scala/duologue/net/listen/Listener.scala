@@ -317,10 +317,9 @@ final class Listener private (
       count.decrementAndGet(): Unit
       incoming.left()
     }
-    val connection = new Connection(channel, limits.heartbeat, hello.seconds, ended(_))
+    val connection = new Connection(channel, ended(_))
     def seen = Reports.Seen(channel.peer, hello.fingerprint, verdict == Verdict.Accepted, hello.trace)
-    val idle = ConnectOptions.nanos(limits.idle)
-    val first = begin(role, connection, limits.largest, limits.memory, hello.largest, isAccepting = true, observer, seen, idle)
+    val first = begin(role, connection, limits, hello.largest, hello.seconds, isAccepting = true, observer, seen)
     sessions.add(connection)
     first
   }

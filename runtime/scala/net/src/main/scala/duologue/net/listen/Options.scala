@@ -3,6 +3,14 @@ package duologue.net
 import javax.net.ssl.SSLContext
 import scala.concurrent.duration.{Duration, DurationInt, FiniteDuration}
 
+/** What a side accepts in a session, whether it has connected or accepted it. */
+private[net] trait Terms {
+  def largest: Long
+  def memory: Long
+  def heartbeat: Int
+  def idle: Duration
+}
+
 /** What a connecting side allows and announces.
   *
   * @param timeout
@@ -43,16 +51,13 @@ final case class ConnectOptions(
     idle: Duration = Duration.Inf,
     trace: Option[TraceContext] = None,
     service: Option[String] = None
-) {
+) extends Terms {
   ConnectOptions.check(largest, heartbeat)
 }
 
 object ConnectOptions {
   private[net] val Largest = 1L << 20
   private[net] val Memory = 64L << 20
-
-  /** In nanoseconds; 0 if there is no limit. */
-  private[net] def nanos(idle: Duration): Long = if (idle.isFinite) math.max(1L, idle.toNanos) else 0L
 
   private[net] def check(largest: Long, heartbeat: Int): Unit = {
     if (largest < Handshake.Least || largest > 0x7fffffffL - 64L)
@@ -96,6 +101,6 @@ final case class Limits(
     silent: Int = 512,
     perPeer: Int = Int.MaxValue,
     idle: Duration = Duration.Inf
-) {
+) extends Terms {
   ConnectOptions.check(largest, heartbeat)
 }

@@ -1,6 +1,6 @@
 package duologue.net
 
-import duologue.{SessionEvents, SessionNumber, WireState, Why}
+import duologue.{Handover, SessionEvents, SessionNumber, WireState, Why}
 import java.util.ArrayDeque
 import java.util.concurrent.locks.ReentrantLock
 import scala.concurrent.duration.{DurationLong, FiniteDuration}
@@ -27,7 +27,7 @@ private[net] final class Reports(observer: Observer, session: Observer.Session, 
 
   override def number: Long = session.id
 
-  def begin(): Unit = Reports.guarded(observer.began(session))
+  def begin(): Unit = Handover.guarded(observer.began(session))
 
   override def message(state: WireState, index: Int, isSent: Boolean, bytes: Long, isTurn: Boolean): Unit = {
     if (isSent) sent = sent.and(bytes) else received = received.and(bytes)
@@ -71,7 +71,7 @@ private[net] final class Reports(observer: Observer, session: Observer.Session, 
       var next = take(count)
       while (next != null) {
         val event = next
-        Reports.guarded(event match {
+        Handover.guarded(event match {
           case Right(run) => observer.turned(session, run)
           case Left(end)  => observer.ended(session, end)
         })
@@ -123,16 +123,5 @@ private[net] object Reports {
   }
 
   def refused(observer: Option[Observer], refusal: => Observer.Refusal): Unit =
-    observer.foreach(observer => guarded(observer.refused(refusal)))
-
-  /** An exception of an observer must not affect a session. */
-  private def guarded(call: => Unit): Unit =
-    try call
-    catch {
-      case _: InterruptedException => Thread.currentThread.interrupt()
-      case thrown: Throwable =>
-        val thread = Thread.currentThread
-        try thread.getUncaughtExceptionHandler.uncaughtException(thread, thrown)
-        catch { case _: Throwable => () }
-    }
+    observer.foreach(observer => Handover.guarded(observer.refused(refusal)))
 }

@@ -42,6 +42,9 @@ object ByteStream {
     */
   def apply(in: InputStream, out: OutputStream): ByteStream = new ByteStream(() => copied(in, out), "streams of the program")
 
+  /** How long the streams may take to be written after the end of the session, in seconds. */
+  private val Linger = 5L
+
   /** How much is copied at once. */
   private val Size = 1 << 14
 
@@ -61,7 +64,7 @@ object ByteStream {
       def end(): Unit = {
         isOver.countDown()
         if (isWritten.getCount > 0L) start("duologue-close") {
-          if (!isWritten.await(Connection.Linger, TimeUnit.NANOSECONDS)) {
+          if (!isWritten.await(Linger, TimeUnit.SECONDS)) {
             close(far)
             // Either may wait for the method that another thread is in.
             start("duologue-close")(close(in))

@@ -1,14 +1,12 @@
 package duologue.net
 
-import duologue.{Clock, FarEnd, Transport}
+import duologue.{FarEnd, Transport}
 import java.nio.ByteBuffer
 import java.nio.channels.SelectionKey
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
-/** A connection that carries a session. `onClose` is called once, with the connection. The heartbeats of this side and of the peer are in seconds, and 0
-  * means none.
-  */
-private[net] final class Connection(val channel: Channel, heartbeat: Int, peersHeartbeat: Int, onClose: Connection => Unit) extends Transport with Watcher with Reactor.Repeated {
+/** A connection that carries a session. `onClose` is called once, with the connection. */
+private[net] final class Connection(val channel: Channel, onClose: Connection => Unit) extends Transport with Watcher with Reactor.Repeated {
   @volatile private var far: FarEnd = null
   /** What the session reports to its observer; null if there is none. */
   @volatile private var reports: Reports = null
@@ -24,34 +22,15 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
   /** Whether the reactor writes what is left as soon as there is space, so nobody has to try before. */
   @volatile private var awaitsSpace = false
   private var idleTicks = 0
-  private val beats = heartbeat > 0 || peersHeartbeat > 0
-  /** When this side last wrote, and when it last read a byte or was not reading; only with heartbeats. */
-  @volatile private var writtenAt = Clock.now()
-  @volatile private var readAt = writtenAt
-  @volatile private var isLooking = false
-  /** When to give up a connection whose session is over; 0 while the session lasts. */
-  @volatile private var endsAt = 0L
 
   def carry(far: FarEnd, reports: Reports): Unit = {
     this.reports = reports
     this.far = far
-    if (beats) Reactor.beat(this)
   }
 
-  def read(into: ByteBuffer): Int = {
-    val count = channel.read(into)
-    if (beats) {
-      isLooking = true
-      if (count > 0) readAt = Clock.now()
-    }
-    count
-  }
+  def read(into: ByteBuffer): Int = channel.read(into)
 
-  def write(from: ByteBuffer): Int = {
-    val count = channel.write(from)
-    if (beats && count > 0) writtenAt = Clock.now()
-    count
-  }
+  def write(from: ByteBuffer): Int = channel.write(from)
 
   def mayAwait(): Boolean = waiting != null || isClosed.synchronized {
     if (waiting == null && !isClosed.get) waiting = channel.waiting()
@@ -87,13 +66,9 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
     if (waiting != null) waiting.wake()
   }
 
-  def arm(forSpace: Boolean): Unit = {
-    // A session that is over reads nothing more, so what arrives must not make the connection ready.
-    val wanted =
-      if (!forSpace) SelectionKey.OP_READ
-      else if (endsAt != 0L) SelectionKey.OP_WRITE
-      else SelectionKey.OP_READ | SelectionKey.OP_WRITE
-    if (forSpace) awaitsSpace = true
+  def arm(reads: Boolean, writes: Boolean): Unit = {
+    if (writes) awaitsSpace = true
+    val wanted = (if (reads) SelectionKey.OP_READ else 0) | (if (writes) SelectionKey.OP_WRITE else 0)
     interest.accumulateAndGet(wanted, _ | _): Unit
     Reactor.watch(this)
   }
@@ -127,32 +102,14 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
     true
   }
 
-  def watchTime(): Unit = if (!beats) Reactor.beat(this)
+  def watchTime(): Unit = Reactor.beat(this)
 
   override def shrinkLater(): Unit = Reactor.shrink(this)
 
   def shrink(): Boolean = !isClosed.get && far != null && far.shrink()
 
-  def linger(): Unit = {
-    endsAt = Clock.now() + Connection.Linger
-    Reactor.beat(this)
-  }
-
-  /** Notifies the peer that this side is still there, and checks whether the peer is, and whether it is late. */
   def beat(): Boolean = {
-    if (far != null) far.expire()
-    val deadline = endsAt
-    if (deadline != 0L && Clock.now() - deadline > 0L) far.lose(new java.io.IOException("the peer does not read"))
-    if (heartbeat > 0 && Clock.now() - writtenAt >= heartbeat * Connection.HalfSecond) far.flush(true)
-    val silence = 3L * peersHeartbeat * 2L * Connection.HalfSecond
-    if (peersHeartbeat > 0 && Clock.now() - readAt > silence) {
-      isLooking = false
-      far.ready()
-      // Silence counts only while this side reads, which it does not while the program has other messages to receive first.
-      if (!isLooking) readAt = Clock.now()
-      else if (Clock.now() - readAt > silence)
-        far.lose(new java.io.IOException("nothing arrived from the peer for three times its heartbeat of " + peersHeartbeat.toString + " s"))
-    }
+    far.beat()
     !isClosed.get
   }
 
@@ -170,11 +127,4 @@ private[net] final class Connection(val channel: Channel, heartbeat: Int, peersH
         onClose(this)
       }
     }
-}
-
-private[net] object Connection {
-  private val HalfSecond = 500000000L
-
-  /** How long a connection whose session is over keeps writing what was sent before, in nanoseconds. */
-  private[net] val Linger = 5000000000L
 }
