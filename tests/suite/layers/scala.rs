@@ -153,6 +153,16 @@ fn no_file_of_the_scala_runtime_uses_a_higher_layer() {
     assert!(uses.len() > 150, "only {} uses are found", uses.len());
     let files = codes.keys().cloned().collect();
     assert_none(&faults(&files, &uses), LIST);
+    let mut rooms: BTreeMap<(Option<usize>, bool), usize> = BTreeMap::new();
+    for file in &files {
+        *rooms
+            .entry((layer(file), file.ends_with(".java")))
+            .or_default() += 1;
+    }
+    assert!(
+        rooms.values().all(|count| *count <= 12),
+        "a folder has more than twelve files: {rooms:?}"
+    );
     for Use { file, name, of } in &uses {
         let is_java = of.ends_with(".java") || !file.ends_with(".java");
         assert!(
