@@ -17,24 +17,15 @@ abstract class NetSuite extends FunSuite {
   /** A wait that takes longer than this has failed. */
   protected val Patience = 60L
 
-  private lazy val folder: Path = freshFolder()
-  private var folders = List.empty[Path]
+  /** Has the sockets, and is deleted after all tests of the suite. */
+  private lazy val folder: Path = Files.createTempDirectory("duologue-net")
   private var count = 0
 
-  /** A folder that is deleted after all tests of the suite. */
-  protected def freshFolder(): Path = synchronized {
-    val made = Files.createTempDirectory("duologue-net")
-    folders ::= made
-    made
-  }
-
-  protected def delete(folder: Path): Unit = {
+  override def afterAll(): Unit = {
     val files = Files.walk(folder)
     try files.sorted(java.util.Comparator.reverseOrder[Path]).forEach(Files.deleteIfExists(_): Unit)
     finally files.close()
   }
-
-  override def afterAll(): Unit = synchronized(folders).foreach(delete)
 
   protected def repository: Path = Path.of(System.getProperty("duologue.repository"))
 

@@ -73,7 +73,7 @@ final class AdmitSuite extends NetSuite {
   }
 
   test("over TLS a peer has the certificates that it has presented") {
-    val certificates = new Certificates(freshFolder())
+    val certificates = Certificates.shared
     val listener = Listener("tls://127.0.0.1:0", tls = Some(certificates.context("server")))
     val (serves, subjects) = serving(listener)(_.certificates.headOption.map(_.getSubjectX500Principal.getName))
     visit(serves, ConnectOptions(tls = Some(certificates.context("client"))))
