@@ -1,9 +1,7 @@
-//! The layers of the Scala runtime and of its sessions over sockets. A file uses another one by naming a class, an object, a trait or a
-//! type that is defined there at the top level, or in a package object. Functions of package objects are not taken into account.
-//!
-//! A new file of `runtime/scala/src/main` or `runtime/scala/net/src/main` goes into a layer below.
+//! The layers of the Scala runtime and of its sessions over sockets, which are folders. A file uses another one by naming a class, an object,
+//! a trait or a type that is defined there at the top level, or in a package object. Functions of package objects are not taken into account.
 
-use super::listed::{Layer, Use, assert_none, circles, code, faults};
+use super::listed::{Use, assert_none, circles, code};
 use crate::tidy::{files, relative, words};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,112 +15,66 @@ const FOLDERS: [(&str, &str); 3] = [
     ("runtime/scala/net/src/main/scala/duologue/net/", "net/"),
 ];
 
-/// The layers, from the lowest.
-const LAYERS: &[Layer] = &[
-    Layer {
-        name: "floor",
-        may_use: "",
-        files: "Clock.java Doorbell.java FenceElision.java Padding.java Reason.java RecordFlag.java SessionNumber.java SharedFlags.java Tuples.scala U64.scala Utf8.java Waiter.java \
-                strict/CanEqual.scala strict/Equality.scala",
-    },
-    Layer {
-        name: "ring",
-        may_use: "floor",
-        files: "Segment.java",
-    },
-    Layer {
-        name: "wire",
-        may_use: "floor",
-        files: "Ending.java Inbox.java MalformedPayload.java Outbox.java PayloadReader.java PayloadRefused.java PayloadWriter.java \
-                SessionEvents.java Transport.java Wire.scala WireProtocol.java WireState.java",
-    },
-    // Also the far end of a session with another process, and the members of a set: see the first of the circles.
-    Layer {
-        name: "link",
-        may_use: "floor ring wire",
-        files: "Cursor.java EndpointPayload.java FarEnd.java FarEndLink.java FarEndWaiter.java Group.java Handle.java Lane.java Ownership.java \
-                Pipe.java Ports.java Reaper.java Registered.java SenderQueue.java Side.java SideState.java SpinBudget.java Watch.java \
-                YieldPolicy.java",
-    },
-    Layer {
-        name: "typed",
-        may_use: "floor wire link",
-        files: "Endpoint.scala Handover.scala Recording.scala Registry.scala RegistryServer.scala \
-                RegistrySnapshot.scala RegistryText.scala Role.scala Select.scala TimeLimit.scala Wait.scala Why.scala errors.scala",
-    },
-    Layer {
-        name: "many",
-        may_use: "floor wire link typed",
-        files: "Duologue.scala PortSet.scala SharedSender.scala generated.scala package.scala",
-    },
-    Layer {
-        name: "robots",
-        may_use: "floor wire link typed many",
-        files: "robots/Choices.scala robots/Coverage.scala robots/Ending.scala robots/Line.scala robots/Play.scala robots/Robot.scala \
-                robots/Table.scala robots/Values.scala",
-    },
-    Layer {
-        name: "net",
-        may_use: "floor wire link typed many",
-        files: "net/Accepting.scala net/Address.scala net/Buffers.scala net/ByteStream.scala net/Channel.scala \
-                net/Connection.scala net/Dialogue.scala net/Handshake.scala net/Health.scala net/healthprotocol/health.scala \
-                net/healthprotocol/healthTypes.scala net/Listener.scala net/Observer.scala net/Options.scala net/Peer.scala \
-                net/Reactor.scala net/Reports.scala net/Secure.scala net/Selecting.scala net/Sessions.scala net/Silent.scala net/Sockets.scala \
-                net/Tls.scala net/TraceContext.scala net/errors.scala net/package.scala",
-    },
+/// The layers, from the lowest: each may use those before it. The empty one has the files of the package's own folder: the package objects
+/// and what only generated code or Java calls.
+const LAYERS: [&str; 17] = [
+    "strict",
+    "floor",
+    "wire",
+    "ring",
+    "link",
+    "core",
+    "typed",
+    "observe",
+    "",
+    "many",
+    "robots",
+    "net/core",
+    "net/observe",
+    "net/transport",
+    "net/healthprotocol",
+    "net/listen",
+    "net",
 ];
 
 /// Files that use each other, and why they stay together.
 const CIRCLES: &[(&[&str], &str)] = &[
     (
-        &[
-            "Cursor.java",
-            "EndpointPayload.java",
-            "FarEnd.java",
-            "FarEndLink.java",
-            "FarEndWaiter.java",
-            "Handle.java",
-            "Lane.java",
-            "Ownership.java",
-            "Pipe.java",
-            "Ports.java",
-            "Reaper.java",
-            "Registered.java",
-            "Side.java",
-            "SideState.java",
-            "SpinBudget.java",
-            "Watch.java",
-            "YieldPolicy.java",
-        ],
-        "the state of a side is one object: SideState inherits from Cursor, Lane, Ownership and Watch in turn, because that determines \
-         the order of its fields in memory, and so which of them share a cache line",
-    ),
-    (
-        &["Endpoint.scala", "Select.scala"],
+        &["typed/Endpoint.scala", "typed/Select.scala"],
         "`endpoint.on` makes a case of a select, which programs name `Select.Case`",
     ),
     (
         &[
-            "Registry.scala",
-            "RegistrySnapshot.scala",
-            "RegistryText.scala",
+            "observe/Registry.scala",
+            "observe/RegistrySnapshot.scala",
+            "observe/RegistryText.scala",
         ],
         "what a snapshot consists of is part of `Registry`, by whose name programs find it",
     ),
-    (
-        &[
-            "net/Channel.scala",
-            "net/Connection.scala",
-            "net/Reactor.scala",
-        ],
-        "a connection asks the reactor's thread to wait for its channel, and that thread calls the connection and lets go of a channel \
-         that was closed",
-    ),
-    (
-        &["net/Dialogue.scala", "net/Secure.scala"],
-        "after a failed handshake of TLS the dialogue sends the alert; a handshake that is late fails like a dialogue",
-    ),
 ];
+
+/// The position of a file's layer; none if it is in none.
+fn layer(file: &str) -> Option<usize> {
+    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+    LAYERS.iter().position(|layer| *layer == folder)
+}
+
+/// What is wrong with the layers of these files.
+fn faults(files: &BTreeSet<String>, uses: &[Use]) -> Vec<String> {
+    let unknown = files.iter().filter(|file| layer(file).is_none());
+    let mut faults: Vec<String> = unknown
+        .map(|file| {
+            format!("{file} is in no layer: move it to the lowest one that may use what it uses")
+        })
+        .collect();
+    let upward = uses
+        .iter()
+        .filter(|used| layer(&used.of) > layer(&used.file));
+    faults.extend(upward.map(|Use { file, name, of }| {
+        format!("{file} uses {name} of {of}, which is in a higher layer: move what {file} needs to a lower one, or {file} to a higher one")
+    }));
+    faults
+}
 
 /// The code of each file.
 fn codes() -> BTreeMap<String, String> {
@@ -200,7 +152,17 @@ fn no_file_of_the_scala_runtime_uses_a_higher_layer() {
     let uses = uses(&codes);
     assert!(uses.len() > 150, "only {} uses are found", uses.len());
     let files = codes.keys().cloned().collect();
-    assert_none(&faults(LAYERS, &files, &uses, LIST), LIST);
+    assert_none(&faults(&files, &uses), LIST);
+    let mut rooms: BTreeMap<(Option<usize>, bool), usize> = BTreeMap::new();
+    for file in &files {
+        *rooms
+            .entry((layer(file), file.ends_with(".java")))
+            .or_default() += 1;
+    }
+    assert!(
+        rooms.values().all(|count| *count <= 12),
+        "a folder has more than twelve files: {rooms:?}"
+    );
     for Use { file, name, of } in &uses {
         let is_java = of.ends_with(".java") || !file.ends_with(".java");
         assert!(
@@ -219,6 +181,26 @@ fn no_file_of_the_scala_runtime_uses_a_higher_layer() {
 #[test]
 fn files_of_the_scala_runtime_use_each_other_only_where_it_is_listed() {
     assert_none(&circles(&uses(&codes()), CIRCLES), LIST);
+}
+
+#[test]
+fn faults_of_layers_are_recognized() {
+    let files = [
+        "floor/A.java",
+        "typed/B.scala",
+        "C.scala",
+        "nowhere/D.scala",
+    ];
+    let files = files.map(str::to_owned).into();
+    let uses = [
+        Use::new("C.scala", "A", "floor/A.java"),
+        Use::new("typed/B.scala", "C", "C.scala"),
+        Use::new("floor/A.java", "A", "floor/E.java"),
+    ];
+    let found = faults(&files, &uses);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].starts_with("nowhere/D.scala is in no layer"));
+    assert!(found[1].starts_with("typed/B.scala uses C of C.scala"));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Sessions in other libraries: `runtime/scala/zio` and `runtime/scala/cats`, with the programs that are their tests, and ox.
+//! Sessions in other libraries: `runtime/scala/zio` and `runtime/scala/cats`, with the programs that are their tests and what these share in
+//! `runtime/scala/effects`, and ox.
 
 use super::Needs;
 use crate::support::scala::{Scala, folder, generate, maven, sources_in, tool};
@@ -19,7 +20,7 @@ fn talks(name: &str, pom: &'static str, suites: [&str; 2]) {
     generate(&protocols, None, &generated);
     let mut sources = sources_in(&root.join("runtime/scala").join(name).join("src"));
     sources.extend(sources_in(&generated));
-    sources.push(root.join("runtime/scala/src/test/scala/duologue/Probe.scala"));
+    sources.extend(sources_in(&root.join("runtime/scala/effects")));
     sources.push(documented(name));
     for scala in [Scala::Three, Scala::Two] {
         let out = folder("adapters").join(name).join(scala.name());
@@ -69,7 +70,7 @@ fn sessions_in_zio() {
         "runtime/scala/zio/pom.xml",
         [
             "duologue.interop.zio.ZioSuite",
-            "duologue.interop.zio.ManySuite",
+            "duologue.interop.zio.StreamSuite",
         ],
     );
 }
@@ -82,7 +83,7 @@ fn sessions_in_cats_effect() {
         "runtime/scala/cats/pom.xml",
         [
             "duologue.interop.cats.CatsSuite",
-            "duologue.interop.cats.ManySuite",
+            "duologue.interop.cats.StreamSuite",
         ],
     );
 }

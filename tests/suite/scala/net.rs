@@ -20,7 +20,7 @@ pub const SUITES: [&str; 16] = [
     "duologue.net.StreamsSuite",
     "duologue.net.NetworkSuite",
     "duologue.net.LimitsSuite",
-    "duologue.net.WithinSuite",
+    "duologue.net.CoreSuite",
     "duologue.net.ObserverSuite",
     "duologue.net.TlsSuite",
     "duologue.net.HostileSuite",

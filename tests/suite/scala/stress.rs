@@ -15,7 +15,11 @@ fn every_race_of_the_runtime_has_an_allowed_outcome() {
         scala.runtime().display(),
         maven::class_path("runtime/scala/jcstress/pom.xml", scala)
     );
-    let sources = sources_in(&repository().join("runtime/scala/jcstress/src"));
+    let runtime = repository().join("runtime/scala");
+    let folders = ["jcstress/src", "src/test/scala/duologue/protocols"];
+    let sources = folders
+        .map(|folder| sources_in(&runtime.join(folder)))
+        .concat();
     scala
         .compile_with(&path, &sources, &out)
         .unwrap_or_else(|failure| panic!("{failure}"));

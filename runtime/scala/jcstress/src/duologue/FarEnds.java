@@ -47,8 +47,8 @@ public final class FarEnds {
         public void wake() {}
 
         @Override
-        public void arm(boolean forSpace) {
-            isArmed |= forSpace;
+        public void arm(boolean reads, boolean writes) {
+            isArmed |= writes;
         }
 
         @Override
@@ -56,9 +56,6 @@ public final class FarEnds {
 
         @Override
         public void watchTime() {}
-
-        @Override
-        public void linger() {}
 
         @Override
         public void close() {}

@@ -119,8 +119,8 @@ object generated {
     val side = endpoint.$side
     val pushed =
       try {
-        if (payload.asInstanceOf[AnyRef] eq null) side.pushNumber(endpoint, index, 0L)
-        else side.pushObject(endpoint, index, payload.asInstanceOf[AnyRef])
+        if (payload.asInstanceOf[AnyRef] eq null) side.state.pushNumber(endpoint.$turn, index, 0L)
+        else side.state.pushObject(endpoint.$turn, index, payload.asInstanceOf[AnyRef])
       } catch { case thrown: RuntimeException => throw Endpoint.torn(side, endpoint.$turn, endpoint.$state(), thrown) }
     Reference.reachabilityFence(side)
     if (!pushed) send(side, endpoint.$turn, endpoint.$state(), index, payload, 0L, Pipe.STAY, null)
@@ -146,7 +146,7 @@ object generated {
     if (RecordFlag.ON) Recording.check(endpoint, index)
     val side = endpoint.$side
     val pushed =
-      try side.pushNumber(endpoint, index, number)
+      try side.state.pushNumber(endpoint.$turn, index, number)
       catch { case thrown: RuntimeException => throw Endpoint.torn(side, endpoint.$turn, endpoint.$state(), thrown) }
     Reference.reachabilityFence(side)
     if (!pushed) send(side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.STAY, null)
@@ -235,9 +235,9 @@ object generated {
 
   private def awaitRoom(side: Side, turn: Long, state: String, owned: Boolean, moving: Moving): Unit = {
     val refusal: Exception = side.await(-1L, owned) match {
-      case Side.Outcome.LEFT => Endpoint.closed(side, state)
-      case Side.Outcome.USED => Endpoint.used(side, turn, state)
-      case Side.Outcome.INTERRUPTED =>
+      case Outcome.LEFT => Endpoint.closed(side, state)
+      case Outcome.USED => Endpoint.used(side, turn, state)
+      case Outcome.INTERRUPTED =>
         side.restore(turn)
         new InterruptedException()
       case _ => null
@@ -284,9 +284,8 @@ object generated {
     def take[E <: Endpoint](endpoint: E): E = endpoint match {
       case done: DoneEndpoint => done.asInstanceOf[E]
       case _ =>
-        val side = endpoint.$side
-        if (!side.claim(endpoint)) used(endpoint)
-        val twin = side.twin(endpoint)
+        if (!endpoint.$claim()) used(endpoint)
+        val twin = endpoint.$side.twin(endpoint.$turn)
         if (twin == null) used(endpoint)
         val moved = endpoint.$on(twin).asInstanceOf[E]
         from = endpoint :: from
@@ -337,7 +336,7 @@ object generated {
     private[duologue] def cargo(payload: => Any): Any =
       try {
         val moved = payload
-        if (to.isEmpty) moved else new EndpointPayload(moved, to.toArray[Handle])
+        if (to.isEmpty) moved else new EndpointPayload(moved, to.map(_.$side).toArray[Abandonable])
       } catch {
         case thrown: Throwable =>
           restore()
@@ -345,7 +344,7 @@ object generated {
       }
 
     private[duologue] def restore(): Unit = {
-      from.zip(to).foreach { case (endpoint, moved) => endpoint.$side.takeBack(moved.$side, endpoint) }
+      from.zip(to).foreach { case (endpoint, moved) => endpoint.$side.takeBack(moved.$side, endpoint.$turn) }
       from = Nil
       to = Nil
     }

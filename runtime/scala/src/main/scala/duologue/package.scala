@@ -142,7 +142,7 @@ package object duologue {
       def chose(): Unit =
         if (isLeft) Handover.call(callback, Left(Endpoint.closed(endpoint)))
         else {
-          endpoint.$side.restore(endpoint)
+          endpoint.$restore()
           Handover.call(callback, Right(()))
         }
       override def gaveUp(): Unit = Handover.call(callback, Right(()))
@@ -152,17 +152,16 @@ package object duologue {
     new Wait(() => task.giveUp())
   }
 
-  private[duologue] implicit val outcomes: strict.Equality.Of[Side.Outcome] = strict.Equality.any
+  private[duologue] implicit val outcomes: strict.Equality.Of[Outcome] = strict.Equality.any
 
   /** Whether the endpoint's own side was abandoned. */
   private[duologue] def wasLeft(endpoint: Endpoint): Boolean = endpoint.$side.isLeft
 
   /** Whether a message can be sent without waiting. */
   private[duologue] def hasSpace(endpoint: SendEndpoint): Boolean = {
-    val side = endpoint.$side
-    if (!side.claim(endpoint)) throw Endpoint.used(endpoint)
-    val hasSpace = side.state.hasSpace()
-    side.restore(endpoint)
+    if (!endpoint.$claim()) throw Endpoint.used(endpoint)
+    val hasSpace = endpoint.$side.state.hasSpace()
+    endpoint.$restore()
     hasSpace
   }
 

@@ -137,16 +137,15 @@ package object net {
       }
       if (!fits) throw new IOException("the peer has answered with a protocol that this side does not speak")
       isDone = true
-      val connection = new Connection(channel, options.heartbeat, session.seconds, _ => ())
+      val connection = new Connection(channel, _ => ())
       val seen = Reports.Seen(peer, session.fingerprint, answer.verdict == Verdict.InList, options.trace)
-      val idle = ConnectOptions.nanos(options.idle)
-      begin(role, connection, options.largest, options.memory, session.largest, isAccepting = false, options.observer, seen, idle)
+      begin(role, connection, options, session.largest, session.seconds, isAccepting = false, options.observer, seen)
     } catch {
       case refused: Refused            => throw refused
       case malformed: MalformedPayload => throw new ConnectFailed(address, malformed.getMessage, malformed)
       case unknown: java.nio.channels.UnresolvedAddressException =>
         throw new ConnectFailed(address, "the host is unknown", unknown)
-      case failed: IOException => throw new ConnectFailed(address, Tls.explain(failed), failed)
+      case failed: IOException => throw new ConnectFailed(address, Failure.explain(failed), failed)
     } finally if (!isDone) Dialogue.hangUp(open)
   }
 
@@ -173,17 +172,17 @@ package object net {
   private[net] def begin(
       role: Role,
       connection: Connection,
-      largest: Long,
-      memory: Long,
+      terms: Terms,
       peersLargest: Long,
+      peersHeartbeat: Int,
       isAccepting: Boolean,
       observer: Option[Observer],
-      seen: => Reports.Seen,
-      idle: Long
+      seen: => Reports.Seen
   ): role.$First = {
     val reports = observer.map(Reports(_, role, isAccepting, seen, () => connection.collect())).orNull
-    val far = new FarEnd(role.$protocol, role.$isClient, connection, largest, memory, peersLargest, isAccepting, reports)
-      .idle(idle)
+    val far = new FarEnd(role.$protocol, role.$isClient, connection, terms.largest, terms.memory, peersLargest, isAccepting, reports)
+      .idle(if (terms.idle.isFinite) math.max(1L, terms.idle.toNanos) else 0L)
+      .heartbeats(terms.heartbeat, peersHeartbeat)
     if (reports != null) reports.begin()
     connection.carry(far, reports)
     role.$open(generated.near(far))

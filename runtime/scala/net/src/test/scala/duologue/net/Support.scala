@@ -1,7 +1,7 @@
 package duologue.net
 
-import duologue.{Clock, Role, SessionClosed, Why}
-import java.net.{StandardProtocolFamily, UnixDomainSocketAddress}
+import duologue.{Clock, FarEnd, Memory, Role, SessionClosed, Why, generated}
+import java.net.{InetAddress, ServerSocket, Socket, StandardProtocolFamily, StandardSocketOptions, UnixDomainSocketAddress}
 import java.nio.ByteBuffer
 import java.nio.channels.{ServerSocketChannel, SocketChannel}
 import java.nio.file.{Files, Path}
@@ -9,6 +9,7 @@ import java.util.concurrent.{CompletableFuture, TimeUnit}
 import munit.FunSuite
 import protocols.bank
 import scala.annotation.tailrec
+import scala.concurrent.duration.{Duration, FiniteDuration}
 
 /** What the suites have in common: files of the repository, sockets without the library, and threads. */
 abstract class NetSuite extends FunSuite {
@@ -16,24 +17,15 @@ abstract class NetSuite extends FunSuite {
   /** A wait that takes longer than this has failed. */
   protected val Patience = 60L
 
-  private lazy val folder: Path = freshFolder()
-  private var folders = List.empty[Path]
+  /** Has the sockets, and is deleted after all tests of the suite. */
+  private lazy val folder: Path = Files.createTempDirectory("duologue-net")
   private var count = 0
 
-  /** A folder that is deleted after all tests of the suite. */
-  protected def freshFolder(): Path = synchronized {
-    val made = Files.createTempDirectory("duologue-net")
-    folders ::= made
-    made
-  }
-
-  protected def delete(folder: Path): Unit = {
+  override def afterAll(): Unit = {
     val files = Files.walk(folder)
     try files.sorted(java.util.Comparator.reverseOrder[Path]).forEach(Files.deleteIfExists(_): Unit)
     finally files.close()
   }
-
-  override def afterAll(): Unit = synchronized(folders).foreach(delete)
 
   protected def repository: Path = Path.of(System.getProperty("duologue.repository"))
 
@@ -136,6 +128,49 @@ abstract class NetSuite extends FunSuite {
     buffer.array.take(buffer.position())
   }
 
+  /** Passes on one connection to a port of this host, up to a number of bytes in each direction. After that both connections are closed,
+    * or reset.
+    */
+  protected final class Proxy(to: Int, fromClient: Int = Int.MaxValue, fromServer: Int = Int.MaxValue, resets: Boolean = false) {
+    private val own = new ServerSocket(0, 1, InetAddress.getLoopbackAddress)
+    val port: Int = own.getLocalPort
+
+    /** How many bytes it has passed on in each direction. */
+    val done: Spawned[(Int, Int)] = spawn {
+      val client = own.accept()
+      val server = new Socket(InetAddress.getLoopbackAddress, to)
+      val both = List(client, server)
+      both.foreach(_.setTcpNoDelay(true))
+      def end(): Unit = both.foreach { socket =>
+        if (resets && !socket.isClosed) socket.setOption(StandardSocketOptions.SO_LINGER, Integer.valueOf(0)): Unit
+        socket.close()
+      }
+      def pass(from: Socket, to: Socket, most: Int): Int = {
+        var passed = 0
+        try {
+          val bytes = new Array[Byte](4096)
+          var count = 0
+          while (count >= 0 && passed < most) {
+            count = from.getInputStream.read(bytes, 0, math.min(most - passed, bytes.length))
+            if (count > 0) {
+              to.getOutputStream.write(bytes, 0, count)
+              passed += count
+            }
+          }
+          if (passed == most) end()
+          else to.shutdownOutput()
+        } catch { case _: java.io.IOException => () }
+        passed
+      }
+      val back = spawn(pass(server, client, fromServer))
+      val there = pass(client, server, fromClient)
+      val passed = (there, await(back))
+      end()
+      own.close()
+      passed
+    }
+  }
+
   /** Turns the clock of heartbeats and time limits forward, and returns once all were checked. */
   protected def turn(hours: Int): Unit = {
     Clock.turn(TimeUnit.HOURS.toNanos(hours.toLong))
@@ -144,6 +179,30 @@ abstract class NetSuite extends FunSuite {
       Reactor.wake()
       Reactor.beaten >= checked
     }
+  }
+
+  /** What is around one side of a session without sockets: its connection, and what the transport calls. */
+  protected final class Around(val wire: Memory, val far: FarEnd) {
+    def arrive(bytes: String): Unit = wire.arrive(unhex(bytes))
+    def sent(): String = hex(wire.sent())
+
+    /** Turns the clock, and checks all that depends on it. */
+    def pass(time: FiniteDuration): Unit = {
+      Clock.turn(time.toNanos)
+      far.beat()
+    }
+  }
+
+  protected def begun(
+      role: Role,
+      wire: Memory = new Memory,
+      idle: FiniteDuration = Duration.Zero,
+      own: Int = 0,
+      peers: Int = 0
+  ): (role.$First, Around) = {
+    val far = new FarEnd(role.$protocol, role.$isClient, wire, 1L << 20, 1L << 20, 1L << 20, !role.$isClient, null)
+    val near = generated.near(far.idle(idle.toNanos).heartbeats(own, peers))
+    (role.$open(near), new Around(wire, far))
   }
 
   /** In seconds. */

@@ -50,14 +50,8 @@ package object zio {
   /** Waits until an operation on `endpoint` would not wait. The endpoint is not consumed. Fails if its own side is abandoned in
     * the meantime.
     */
-  def ready(endpoint: Endpoint): IO[SessionClosed, Unit] = ZIO.asyncInterrupt { continue =>
-    val over = new CompletableFuture[Unit]
-    val wait = whenReady(endpoint) { outcome =>
-      continue(ZIO.fromEither(outcome))
-      over.complete(()): Unit
-    }
-    Left(ZIO.succeed(wait.end()) *> ZIO.fromCompletableFuture(over).orDie)
-  }
+  def ready(endpoint: Endpoint): IO[SessionClosed, Unit] =
+    asynchronous(continue => whenReady(endpoint)(outcome => continue(ZIO.fromEither(outcome))))
 
   /** Receives the message, which carries the next endpoint. Fails if the session is closed and everything that the peer sent has
     * been received.
@@ -154,14 +148,18 @@ package object zio {
       }
     }
 
-  private def pause(wait: (() => Unit) => Wait): IO[SessionClosed, Unit] = ZIO.asyncInterrupt { continue =>
+  private def pause(wait: (() => Unit) => Wait): IO[SessionClosed, Unit] =
+    asynchronous(continue => wait(() => continue(ZIO.unit)))
+
+  /** An effect that ends when `start` calls back, and that can be interrupted until then. */
+  private def asynchronous(start: (IO[SessionClosed, Unit] => Unit) => Wait): IO[SessionClosed, Unit] = ZIO.asyncInterrupt { continue =>
     val over = new CompletableFuture[Unit]
     try {
-      val waiting = wait { () =>
-        continue(ZIO.unit)
+      val wait = start { outcome =>
+        continue(outcome)
         over.complete(()): Unit
       }
-      Left(ZIO.succeed(waiting.end()) *> ZIO.fromCompletableFuture(over).orDie)
+      Left(ZIO.succeed(wait.end()) *> ZIO.fromCompletableFuture(over).orDie)
     } catch { case closed: SessionClosed => Right(ZIO.fail(closed)) }
   }
 

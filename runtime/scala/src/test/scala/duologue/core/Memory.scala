@@ -1,0 +1,49 @@
+package duologue
+
+import java.nio.ByteBuffer
+
+/** A connection in memory. What arrives is what a test says, no call waits, and no thread calls back. */
+class Memory extends Transport {
+  private var arriving = Array.emptyByteArray
+  private var unread = Array.emptyByteArray
+  private var hasEnded = false
+  /** How many more bytes it takes. */
+  var space: Int = Int.MaxValue
+  var isClosed = false
+
+  /** These bytes arrive after the others. */
+  def arrive(bytes: Array[Byte]): Unit = arriving ++= bytes
+
+  /** The peer has closed the connection, after what has arrived. */
+  def end(): Unit = hasEnded = true
+
+  /** What was sent since the last call. */
+  def sent(): Array[Byte] = {
+    val all = unread
+    unread = Array.emptyByteArray
+    all
+  }
+
+  override def read(into: ByteBuffer): Int = {
+    val count = math.min(into.remaining, arriving.length)
+    into.put(arriving, 0, count): Unit
+    arriving = arriving.drop(count)
+    if (count == 0 && hasEnded) -1 else count
+  }
+
+  override def write(from: ByteBuffer): Int = {
+    val bytes = new Array[Byte](math.min(space, from.remaining))
+    from.get(bytes): Unit
+    unread ++= bytes
+    space -= bytes.length
+    bytes.length
+  }
+
+  override def mayAwait(): Boolean = false
+  override def await(forSpace: Boolean, nanos: Long): Unit = ()
+  override def wake(): Unit = ()
+  override def arm(reads: Boolean, writes: Boolean): Unit = ()
+  override def collect(): Unit = ()
+  override def watchTime(): Unit = ()
+  override def close(): Unit = isClosed = true
+}
