@@ -14,6 +14,26 @@ pub enum Level {
     Deny,
 }
 
+impl Level {
+    const ALL: [Level; 3] = [Level::Allow, Level::Warn, Level::Deny];
+
+    /// The word that sets it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Level::Allow => "allow",
+            Level::Warn => "warn",
+            Level::Deny => "deny",
+        }
+    }
+
+    /// The level that a word sets.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Level> {
+        Level::ALL.into_iter().find(|level| level.word() == word)
+    }
+}
+
 /// A location with a short text about it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

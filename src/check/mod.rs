@@ -15,7 +15,7 @@ mod wording;
 
 pub(crate) use checked::instantiations;
 pub use checked::{CheckedProgram, CheckedProtocol};
-pub use names::target_names::{Scope, Spelled, ours, spelled};
+pub use names::target_names::{Scope, Spelled, spelled};
 
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::Program;

@@ -33,6 +33,16 @@ impl Capacity {
             Capacity::Unbounded => None,
         }
     }
+
+    /// How many messages there can be, in words.
+    #[must_use]
+    pub fn words(self) -> String {
+        match self {
+            Capacity::Bounded(1) => "at most 1 message".to_owned(),
+            Capacity::Bounded(most) => format!("at most {most} messages"),
+            Capacity::Unbounded => "any number of messages".to_owned(),
+        }
+    }
 }
 
 impl fmt::Display for Capacity {

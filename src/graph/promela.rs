@@ -41,7 +41,7 @@ pub fn promela(protocol: &Protocol) -> String {
         "chan to_client = [{}] of {{ short }};",
         room(to_client)
     );
-    for side in [Side::Client, Side::Server] {
+    for side in Side::BOTH {
         process(&mut text, protocol, side, to_server, to_client);
     }
     text

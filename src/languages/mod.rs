@@ -41,7 +41,7 @@ struct TargetSpec {
     endings: &'static [&'static str],
     /// The options by which protoc would take its output directory.
     protoc_options: [&'static str; 2],
-    spellings: fn(&Program, &Options, Names, &mut dyn FnMut(Scope)),
+    spellings: fn(&Program, &Options, &mut dyn FnMut(Scope)),
     public_names: fn(&Program, &Options) -> PublicNames,
     usage: Usage,
     runtime: fn(&Options) -> String,
@@ -210,32 +210,11 @@ pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut
     let is_asked = !options.targets.is_empty();
     for target in Target::ALL {
         if !is_asked || options.targets.contains(&target) {
-            let names = Names::ThatCouldClash;
-            declarations(program, target, options, names, &mut |scope| {
+            (target.spec().spellings)(program, options, &mut |scope| {
                 hand_over(Scope { is_asked, ..scope });
             });
         }
     }
-}
-
-/// Which names of a target to report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Names {
-    /// Every name that generated code declares.
-    All,
-    /// Only names that could be equal to another one.
-    ThatCouldClash,
-}
-
-/// Passes on, scope by scope, the names that a target will declare for a program.
-pub fn declarations(
-    program: &Program,
-    target: Target,
-    options: &Options,
-    names: Names,
-    hand_over: &mut dyn FnMut(Scope),
-) {
-    (target.spec().spellings)(program, options, names, hand_over);
 }
 
 /// The names in a target's generated code that programs use.

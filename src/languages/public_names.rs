@@ -1,7 +1,10 @@
 //! The names in generated code that programs use, as a target spells them: for tools that show or generate code which calls it.
 
+use crate::endpoint::Activity;
 use crate::name::Name;
-use crate::protocol::{Definition, FileId, Program, Protocol, TypeDeclaration};
+use crate::protocol::{
+    Definition, FileId, Program, Protocol, ProtocolId, Side, StateId, TypeDeclaration,
+};
 
 /// The names of a program, in the order of its lists.
 #[derive(Debug, Default)]
@@ -50,7 +53,35 @@ pub struct MessageNames {
     pub entries: Vec<String>,
 }
 
+impl StateNames {
+    /// The type of a side's endpoint.
+    #[must_use]
+    pub fn endpoint(&self, side: Side) -> &str {
+        match side {
+            Side::Client => &self.client,
+            Side::Server => &self.server,
+        }
+    }
+
+    /// The methods or functions that a side calls.
+    #[must_use]
+    pub fn calls(&self, activity: Activity) -> Vec<&str> {
+        match activity {
+            Activity::Sends => self.messages.iter().map(|names| &*names.send).collect(),
+            Activity::Receives => self.receive.as_deref().into_iter().collect(),
+            Activity::Over => Vec::new(),
+        }
+    }
+}
+
 impl PublicNames {
+    /// The names of a state.
+    #[must_use]
+    pub fn state(&self, protocol: ProtocolId, state: StateId) -> Option<&StateNames> {
+        let names = self.protocols.get(protocol.index())?.as_ref()?;
+        names.states.get(state.index())?.as_ref()
+    }
+
     /// The names in a target that generates every protocol and every instance: those of a protocol that is called like this, or like
     /// its instance, in a file, and the type for a declared type.
     pub fn of_all(

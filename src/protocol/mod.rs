@@ -230,6 +230,15 @@ pub enum Side {
 }
 
 impl Side {
+    /// The client and the server.
+    pub const BOTH: [Side; 2] = [Side::Client, Side::Server];
+
+    /// The party that a word names.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Side> {
+        Side::BOTH.into_iter().find(|side| side.word() == word)
+    }
+
     /// The other party.
     #[must_use]
     pub fn dual(self) -> Side {

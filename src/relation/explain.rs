@@ -120,7 +120,7 @@ pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Explanation> {
             let help = "write the same type in both".to_owned();
             (left, right, help)
         }
-        Mismatch::Limit(..) | Mismatch::Wait(..) | Mismatch::Place(..) | Mismatch::Silence => {
+        Mismatch::Limit(..) | Mismatch::Wait(..) | Mismatch::Place(..) => {
             (String::new(), String::new(), String::new())
         }
     };
@@ -250,11 +250,6 @@ pub fn misfit(
                 turn_text(theirs, new, "server"),
             )
         }
-        Mismatch::Silence => (
-            format!("{old} clients and {new} servers of `{name}` both wait forever"),
-            "no message can be sent here".to_owned(),
-            "no message can be sent here".to_owned(),
-        ),
     };
     let note = match dialogue(&found.dialogue) {
         Some(text) => format!("the shortest dialogue that fails:{text}"),
@@ -286,7 +281,7 @@ fn explained(
             waits::label(left, Origin::Left, turn).span,
             waits::label(right, Origin::Right, turn).span,
         ),
-        (Mismatch::Turn(..) | Mismatch::Silence, _) => (found.left.span(), found.right.span()),
+        (Mismatch::Turn(..), _) => (found.left.span(), found.right.span()),
     };
     Explanation {
         headline,

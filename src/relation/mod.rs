@@ -244,8 +244,6 @@ pub enum Mismatch<'a> {
     Wait(Direction, &'a State, &'a State),
     /// The position of a message in its state, left and right.
     Place(&'a Message, &'a Message),
-    /// No message: the side whose turn it is has none to send.
-    Silence,
 }
 
 /// Where two protocols stop being equal; `None` if they are equal.
@@ -259,32 +257,14 @@ pub fn difference<'a>(left: View<'a>, right: View<'a>) -> Option<Disagreement<'a
 /// two protocols itself.
 #[must_use]
 pub fn misfit<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>> {
-    let demand = Demand::Fit {
-        rejects_deadlock: false,
-        compares_positions: false,
-    };
-    Walk::new(client, server, demand).run()
+    Walk::new(client, server, Demand::Fit).run()
 }
 
 /// Like [`misfit`], but messages travel as their positions, so a message of both must have the same position in corresponding
 /// states. Between processes, a client and a server of two versions understand each other exactly if this is `None`.
 #[must_use]
 pub fn tag_mismatch<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>> {
-    let demand = Demand::Fit {
-        rejects_deadlock: false,
-        compares_positions: true,
-    };
-    Walk::new(client, server, demand).run()
-}
-
-/// Like [`misfit`], but a state in which both would wait forever is a disagreement, too.
-#[must_use]
-pub fn failure<'a>(client: View<'a>, server: View<'a>) -> Option<Disagreement<'a>> {
-    let demand = Demand::Fit {
-        rejects_deadlock: true,
-        compares_positions: false,
-    };
-    Walk::new(client, server, demand).run()
+    Walk::new(client, server, Demand::FitInPlace).run()
 }
 
 /// The most disagreements that are returned.
@@ -300,9 +280,9 @@ pub fn misfits<'a>(
     compares_positions: bool,
     sizes: Option<[Rc<Sizes>; 2]>,
 ) -> Vec<Disagreement<'a>> {
-    let demand = Demand::Fit {
-        rejects_deadlock: false,
-        compares_positions,
+    let demand = match compares_positions {
+        true => Demand::FitInPlace,
+        false => Demand::Fit,
     };
     let limits = sizes.map(|sizes| Limits::of([client.program, server.program], sizes));
     let walk = Walk::new(client, server, demand);

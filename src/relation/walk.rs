@@ -15,23 +15,9 @@ pub enum Demand {
     /// Both sides may do the same.
     Equal,
     /// The left client can talk to the server of the right protocol.
-    Fit {
-        /// Whether a state without messages, in which both wait forever, is a disagreement.
-        rejects_deadlock: bool,
-        /// Whether a message whose position in its state is different on the other side is a disagreement.
-        compares_positions: bool,
-    },
-}
-
-impl Demand {
-    fn compares_positions(self) -> bool {
-        match self {
-            Demand::Equal => false,
-            Demand::Fit {
-                compares_positions, ..
-            } => compares_positions,
-        }
-    }
+    Fit,
+    /// The same, and messages have the same positions in their states on both sides.
+    FitInPlace,
 }
 
 /// Two states that a session has reached, and the messages and the earlier pair that led there.
@@ -51,7 +37,7 @@ fn messages<'a>(clash: &Mismatch<'a>) -> [Option<&'a Message>; 2] {
         Mismatch::Payload(ours, theirs)
         | Mismatch::Limit(ours, theirs)
         | Mismatch::Place(ours, theirs) => [Some(ours), Some(theirs)],
-        Mismatch::Turn(..) | Mismatch::Wait(..) | Mismatch::Silence => [None, None],
+        Mismatch::Turn(..) | Mismatch::Wait(..) => [None, None],
     }
 }
 
@@ -161,9 +147,9 @@ impl<'a> Walk<'a> {
         if self.demand == Demand::Equal || self.classes.is_some() || !is_worth_it() {
             return;
         }
-        let order = match self.demand.compares_positions() {
-            true => Order::Written,
-            false => Order::Free,
+        let order = match self.demand {
+            Demand::FitInPlace => Order::Written,
+            Demand::Equal | Demand::Fit => Order::Free,
         };
         let classes = classes(&mut self.shapes, order, self.limits.as_ref());
         let class = |node: Node| classes[node.index() as usize];
@@ -177,16 +163,14 @@ impl<'a> Walk<'a> {
     fn meet(&mut self, left: Node, right: Node, came_by: Option<(usize, usize, usize)>) {
         let is_new = match self.demand {
             Demand::Equal => self.shapes.unite(left, right),
-            Demand::Fit {
-                rejects_deadlock, ..
-            } => {
+            Demand::Fit | Demand::FitInPlace => {
                 let class = |node: Node| match &self.classes {
                     Some(classes) => classes[node.index() as usize],
                     None => node.index(),
                 };
                 let pair = (class(left), class(right));
-                // States that behave alike fit, and only a walk that rejects deadlocks has to visit them.
-                let is_alike = self.classes.is_some() && !rejects_deadlock && pair.0 == pair.1;
+                // States that behave alike fit.
+                let is_alike = self.classes.is_some() && pair.0 == pair.1;
                 !is_alike && self.met.insert(pair)
             }
         };
@@ -205,7 +189,7 @@ impl<'a> Walk<'a> {
     fn compare(&mut self, left: Node, right: Node) -> (Matches, Vec<Mismatch<'a>>) {
         let (matches, mut clashes) = self.face(left, right);
         let displaced = matches.iter().find(|(our, their)| our != their);
-        if let Some((our, their)) = displaced.filter(|_| self.demand.compares_positions()) {
+        if let Some((our, their)) = displaced.filter(|_| self.demand == Demand::FitInPlace) {
             clashes.push(Mismatch::Place(
                 self.shapes.message(left, *our),
                 self.shapes.message(right, *their),
@@ -269,16 +253,6 @@ impl<'a> Walk<'a> {
             let lacking = lacking.into_iter().map(|their| &theirs.messages[their]);
             clashes.extend(lacking.map(Mismatch::Right));
         }
-        let rejects_deadlock = matches!(
-            self.demand,
-            Demand::Fit {
-                rejects_deadlock: true,
-                ..
-            }
-        );
-        if rejects_deadlock && matches.is_empty() && clashes.is_empty() {
-            clashes.push(Mismatch::Silence);
-        }
         (matches, clashes)
     }
 
@@ -290,8 +264,7 @@ impl<'a> Walk<'a> {
             | Mismatch::Left(_)
             | Mismatch::Right(_)
             | Mismatch::Wait(..)
-            | Mismatch::Place(..)
-            | Mismatch::Silence => None,
+            | Mismatch::Place(..) => None,
         };
         let pair = &self.pairs[at];
         let speaker = |node: Node| match self.shapes.stand(node) {

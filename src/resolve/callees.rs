@@ -102,19 +102,15 @@ pub(super) fn endpoint(
     span: Span,
 ) -> Type {
     let arguments = resolver.arguments(file, context, arguments);
-    let side_named = match side.text() {
-        "client" => Some(Side::Client),
-        "server" => Some(Side::Server),
-        other => {
-            let text = format!("a side is `client` or `server`, not `{other}`");
-            let error = Diagnostic::error("unknown-side", side.span, text);
-            let near = nearest(other, ["client", "server"]);
-            let otherwise =
-                format!("write `{protocol}::client::{state}` or `{protocol}::server::{state}`");
-            resolver.report(error.did_you_mean(side.span, near, otherwise));
-            None
-        }
-    };
+    let side_named = Side::named(side.text());
+    if side_named.is_none() {
+        let text = format!("a side is `client` or `server`, not `{side}`");
+        let error = Diagnostic::error("unknown-side", side.span, text);
+        let near = nearest(side.text(), ["client", "server"]);
+        let otherwise =
+            format!("write `{protocol}::client::{state}` or `{protocol}::server::{state}`");
+        resolver.report(error.did_you_mean(side.span, near, otherwise));
+    }
     let referent = side_named.map_or(Referent::Unknown, Referent::Side);
     resolver.used(side.span, referent);
     let (Some(id), Some(side)) = (protocol_named(resolver, file, protocol), side_named) else {

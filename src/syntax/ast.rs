@@ -132,12 +132,7 @@ impl Attribute {
     /// The level that the attribute sets, if it sets one.
     #[must_use]
     pub fn level(&self) -> Option<Level> {
-        match self.name.text() {
-            "allow" => Some(Level::Allow),
-            "warn" => Some(Level::Warn),
-            "deny" => Some(Level::Deny),
-            _ => None,
-        }
+        Level::named(self.name.text())
     }
 }
 

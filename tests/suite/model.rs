@@ -5,11 +5,11 @@ use crate::support::repository;
 use crate::support::rust::{Checked, GROUPS, checked_with_sources, protocols_in};
 use crate::support::schema::violations;
 use duologue::languages::public_names::ProtocolNames;
-use duologue::languages::{self, Names, Options, Target};
-use duologue::protocol::{Program, ProtocolId, StateId};
+use duologue::languages::{self, Options, Target};
+use duologue::protocol::{ProtocolId, StateId};
 use duologue_reports::model::{Model, SCHEMA};
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 
 fn groups() -> impl Iterator<Item = (&'static str, Checked)> {
@@ -162,33 +162,86 @@ fn ways_lead_here_and_out() {
     assert!(longest > 500, "only {longest} steps were followed");
 }
 
-/// The names that a target declares, by the end of the place that the list of names says: `bank::client`.
-fn declared(program: &Program, target: Target) -> BTreeMap<String, BTreeSet<String>> {
-    let mut declared: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let options = Options::default();
-    languages::declarations(program, target, &options, Names::All, &mut |scope| {
-        // A name in Scala may have such quotes itself.
-        let quoted = scope.place.split_once('`').map(|(_, rest)| rest);
-        let place = quoted.and_then(|rest| rest.rsplit_once('`'));
-        let place = place.map_or("", |(place, _)| place);
-        let names = scope.names.into_iter().map(|name| name.spelling);
-        let place = if target == Target::C { "" } else { place };
-        declared.entry(place.to_owned()).or_default().extend(names);
-    });
-    declared
+/// The names that a generated file declares, each with the path of what is around it, which the indentation shows. In C, where all names
+/// are in one scope, every word of the file.
+fn declared(target: Target, path: &str, text: &str) -> BTreeSet<(String, String)> {
+    let is_part = |letter: char| letter.is_alphanumeric() || "_$".contains(letter);
+    if target == Target::C {
+        let words = text.split(|letter| !is_part(letter));
+        return words.map(|word| (String::new(), word.to_owned())).collect();
+    }
+    let is_rust = target == Target::Rust;
+    let separator = if is_rust { "::" } else { "." };
+    let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+    let mut around: Vec<(usize, bool, String)> = Vec::new();
+    // An object of Scala names itself in its file.
+    let module = file.strip_suffix(".rs").filter(|name| *name != "mod");
+    let folders = folder.split('/').filter(|part| !part.is_empty());
+    let outer: Vec<&str> = folders.chain(module).collect();
+    let mut found = BTreeSet::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let code = line.trim_start();
+        let indent = line.len() - code.len();
+        let goes_on = code.starts_with(['/', '*', ')', '>', ']', '{', '#', '@']);
+        if code.is_empty() || goes_on || code.starts_with("where") {
+            continue;
+        }
+        around.retain(|(outer, ..)| *outer < indent);
+        let is_variant = around.last().is_some_and(|(_, is_enum, _)| *is_enum);
+        let mut head = code.to_owned();
+        if let Some(mut rest) = code.strip_prefix("impl").map(str::to_owned) {
+            // What is after the parameters, which may take several lines.
+            let name = |rest: &str| {
+                let mut depth = 0;
+                let at = rest.find(|letter: char| {
+                    depth += i32::from(letter == '<') - i32::from(letter == '>');
+                    depth == 0 && letter.is_alphabetic()
+                });
+                at.map(|at| format!("impl {}", &rest[at..]))
+            };
+            while name(&rest).is_none()
+                && let Some(line) = lines.next()
+            {
+                rest += line;
+            }
+            head = name(&rest).unwrap_or_default();
+        }
+        let mut words = head.split([' ', '(', '<', '{', ',', ':', '[', ';']);
+        let kinds = [
+            "impl", "mod", "struct", "enum", "trait", "type", "fn", "class", "object", "def", "val",
+        ];
+        let first = words.clone().next().unwrap_or_default();
+        let kind = words.find(|word| kinds.contains(word));
+        let name = match kind {
+            Some(_) => words.find(|word| !word.is_empty()),
+            None => Some(first).filter(|_| is_variant),
+        };
+        let Some(name) = name else { continue };
+        let name = name.trim_start_matches("r#").trim_matches('`').to_owned();
+        let parts = outer.iter().copied();
+        let place = parts.chain(around.iter().map(|(.., name)| name.as_str()));
+        let place = place.collect::<Vec<_>>().join(separator);
+        found.insert((place, name.clone()));
+        around.push((indent, is_rust && kind == Some("enum"), name));
+    }
+    found
 }
 
-/// What the model calls things is on the target's list of names, which is compared with generated code elsewhere.
+/// What the model calls things is what generated code declares, in the place that the model says.
 #[test]
 fn names_are_those_of_generated_code() {
     let mut count = 0;
     for (group, checked) in groups() {
         let program = checked.program.program();
         for target in Target::ALL {
-            let declared = declared(program, target);
+            let files = languages::generate(&checked.program, target, &Options::default()).files;
+            let files = files.iter();
+            let declared = files.flat_map(|file| declared(target, &file.path, &file.text));
+            let declared: BTreeSet<_> = declared.collect();
             let mut is_declared = |place: &str, name: &str| {
-                let names = declared.get(place);
-                let is_there = names.is_some_and(|names| names.contains(name));
+                let plain = |text: &str| text.replace("r#", "").replace('`', "");
+                let is_there = declared.contains(&(plain(place), plain(name)));
                 assert!(is_there, "{group}, {target:?}: `{name}` in `{place}`");
                 count += 1;
             };

@@ -1,10 +1,10 @@
-//! Names that a target spells alike in the scope that declares them, including the target's own names.
+//! Names that a target spells alike in the scope that declares them.
 //!
 //! In a target that was requested this is the error `clashing-names`, because the generated code would not compile. In other targets
 //! it is a warning with a level.
 
 use super::clashing_names;
-use super::target_names::{Scope, Spelled};
+use super::target_names::Scope;
 use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::check::levels::Location;
@@ -31,7 +31,7 @@ pub const TOO_BROKEN: [&str; 4] = [
 ];
 
 /// The names declared so far in one scope of a target.
-type Taken = HashMap<String, (Option<Span>, String)>;
+type Taken = HashMap<String, (Span, String)>;
 
 /// Reports each pair of origins once, in the first target that spells them alike.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
@@ -39,7 +39,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         return;
     }
     let mut places: HashMap<(&'static str, String), Taken> = HashMap::new();
-    let mut pairs: HashSet<[Option<Span>; 2]> = HashSet::new();
+    let mut pairs: HashSet<[Span; 2]> = HashSet::new();
     let mut clashes = Vec::new();
     let mut is_for_scala = false;
     (subject.spell)(subject.program, &mut |scope: Scope| {
@@ -60,10 +60,12 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             let mut pair = [*origin, name.origin];
             pair.sort();
             if pairs.insert(pair) {
-                let first = (*origin, what.as_str());
-                if let Some(clash) = describe(scope.is_asked, target, &place, first, &name) {
-                    clashes.push((scope.is_asked, clash));
-                }
+                let mut both = [(*origin, what.as_str()), (name.origin, name.what.as_str())];
+                // The later origin is where the repair goes.
+                both.sort_by_key(|(origin, _)| *origin);
+                let message = format!("two names become `{}` in {target}", name.spelling);
+                let clash = describe(scope.is_asked, &place, message, both);
+                clashes.push((scope.is_asked, clash));
             }
         }
     });
@@ -120,57 +122,40 @@ fn surroundings_in(program: &Program) -> HashMap<Span, Location<'_>> {
 
 fn describe(
     is_asked: bool,
-    target: &str,
     place: &str,
-    (first, first_what): (Option<Span>, &str),
-    name: &Spelled,
-) -> Option<Diagnostic> {
-    let Spelled {
-        spelling,
-        origin,
-        what,
-    } = name;
-    // The later origin is where the repair goes, unless the target itself declares that name.
-    let (at, at_what, other, other_what) = match (first, *origin) {
-        (Some(first), Some(second)) if first > second => {
-            (first, first_what, *origin, what.as_str())
-        }
-        (_, Some(second)) => (second, what.as_str(), first, first_what),
-        (Some(first), None) => (first, first_what, None, what.as_str()),
-        // A target declares each of its own names only once.
-        (None, None) => return None,
-    };
-    let message = format!("two names become `{spelling}` in {target}");
+    message: String,
+    [(other, other_what), (at, what)]: [(Span, &str); 2],
+) -> Diagnostic {
     let rule = match is_asked {
         true => clashing_names::RULE.name,
         false => RULE.name,
     };
-    let error = Diagnostic::error(rule, at, message).label(at_what);
-    let error = match other {
-        Some(other) if other != at => error.related(other, other_what),
-        _ => error.note(format!("the other one is {other_what}")),
+    let error = Diagnostic::error(rule, at, message).label(what);
+    let error = match other == at {
+        true => error.note(format!("the other one is {other_what}")),
+        false => error.related(other, other_what),
     };
     let error = error.note(format!("both would be declared in {place}"));
-    Some(error.help("rename one of them here"))
+    error.help("rename one of them here")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::{Levels, check};
+    use crate::check::{Levels, Spelled, check};
     use crate::protocol::Program;
     use crate::source::Sources;
     use std::sync::Arc;
 
     /// The messages about two names of one scope, each a spelling with its origin.
-    fn messages(ignores_case: bool, names: [(&str, Option<(usize, usize)>); 2]) -> Vec<String> {
+    fn messages(ignores_case: bool, names: [(&str, (usize, usize)); 2]) -> Vec<String> {
         let mut sources = Sources::default();
         let source = sources.add("a.proto", "abcdefghijklmnopqrstuvwxyz");
         let spell = |_: &Program, hand_over: &mut dyn FnMut(Scope)| {
             for (spelling, origin) in names {
                 let name = Spelled {
                     spelling: spelling.to_owned(),
-                    origin: origin.map(|(start, end)| Span::new(source, start, end)),
+                    origin: Span::new(source, origin.0, origin.1),
                     what: format!("the {spelling}"),
                 };
                 // One place, in two scopes.
@@ -194,7 +179,7 @@ mod tests {
     #[test]
     fn equal_spellings_clash_where_they_are_declared_together() {
         let clash = |ignores_case, names| messages(ignores_case, names);
-        let (early, late) = (Some((1, 2)), Some((5, 6)));
+        let (early, late) = ((1, 2), (5, 6));
         assert_eq!(
             clash(false, [("init", early), ("init", late)]),
             ["5: two names become `init` in C (1 labels)"]
@@ -208,14 +193,5 @@ mod tests {
             clash(true, [("init", early), ("Init", late)]),
             ["5: two names become `Init` in C (1 labels)"]
         );
-    }
-
-    #[test]
-    fn a_name_of_the_target_itself_sends_the_user_to_their_own() {
-        let own = [("init", None), ("init", Some((5, 6)))];
-        let told = ["5: two names become `init` in C (0 labels)"];
-        assert_eq!(messages(false, own), told);
-        let [target, user] = own;
-        assert_eq!(messages(false, [user, target]), told);
     }
 }

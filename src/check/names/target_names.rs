@@ -23,8 +23,8 @@ pub struct Scope {
 pub struct Spelled {
     /// The spelling.
     pub spelling: String,
-    /// The source text that it comes from; `None` for a name that the target itself declares there, such as `init`.
-    pub origin: Option<Span>,
+    /// The source text that it comes from.
+    pub origin: Span,
     /// What it is, such as ``state `login` `` or ``the message type of state `login` ``.
     pub what: String,
 }
@@ -43,16 +43,10 @@ impl Scope {
 }
 
 /// A name of a protocol file, or one that is made from it.
-pub fn spelled(spelling: String, origin: Option<Span>, what: String) -> Spelled {
+pub fn spelled(spelling: String, origin: Span, what: String) -> Spelled {
     Spelled {
         spelling,
         origin,
         what,
     }
-}
-
-/// A name that generated code itself declares.
-pub fn ours(spelling: &str) -> Spelled {
-    let what = "declared by generated code".to_owned();
-    spelled(spelling.to_owned(), None, what)
 }

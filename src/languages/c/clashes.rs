@@ -1,4 +1,4 @@
-//! Every name that generated C declares, for the `clashing-names` rule. C has one scope for all of them.
+//! The names of generated C that could clash, for the `clashing-names` rule. C has one scope for all of them.
 //!
 //! Names of one unit are kept distinct when they are created. Names of two units, or of a unit and a type, can only be equal if
 //! the prefix of one begins with that of the other, up to a `_`. Without such a pair nothing can clash, and the names of states
@@ -6,23 +6,17 @@
 
 use super::ctype::{Bytes, CType};
 use super::names::units::{Unit, UnitKind, Units, declared_word};
-use super::names::{self, Extras, HEADERS, OfState, OfType, OfUnit, SHAPE, of};
+use super::names::{self, Extras, HEADERS};
 use super::types::header;
 use super::types::{Types, types_file};
 use crate::check::{Scope, Spelled, spelled};
-use crate::languages::{Names, Options};
-use crate::protocol::{Definition, Program, State, Type, TypeId};
+use crate::languages::Options;
+use crate::protocol::{Definition, Program, Type, TypeId};
 use crate::source::Span;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Passes on every name that will be declared, or only those that could clash, scope by scope.
-pub fn spellings(
-    program: &Program,
-    options: &Options,
-    names: Names,
-    hand_over: &mut dyn FnMut(Scope),
-) {
-    let all = names == Names::All;
+/// Passes on the names that could clash, scope by scope.
+pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut(Scope)) {
     let prefix = options.c.prefix.as_deref().unwrap_or_default();
     let units = Units::of(program, prefix);
     let types = Types::of(program, &units, prefix, options.c.inline_bounds);
@@ -33,12 +27,6 @@ pub fn spellings(
         robots: options.robots,
     };
     hand_over(files(program, &types, extras));
-    if all {
-        hand_over(scope(
-            "the macros of the C program",
-            guards(program, &types),
-        ));
-    }
     let mut record = Record {
         types: &types,
         shared: BTreeMap::new(),
@@ -50,16 +38,8 @@ pub fn spellings(
     for (id, unit) in units.units.iter().enumerate() {
         record.payloads(id, unit);
         let title = title(program, unit);
-        for what in names::of_unit(unit, extras) {
-            let name = unit.own(what);
-            let spellings = if what == OfUnit::Own("shape") {
-                SHAPE.map(|ending| format!("{name}_{ending}")).to_vec()
-            } else {
-                vec![name]
-            };
-            for spelling in spellings {
-                record.add(spelling, title_span(program, unit), what.title(&title));
-            }
+        for (name, what) in names::of_unit(unit, extras) {
+            record.add(name, title_span(program, unit), what.replace("{}", &title));
         }
     }
     let heads: BTreeSet<String> = {
@@ -73,15 +53,8 @@ pub fn spellings(
     let shared = shared.map(|(name, (span, what))| spelled(name, span, what));
     hand_over(scope(PROGRAM, names.into_iter().chain(shared).collect()));
     for unit in &units.units {
-        if all || may_meet(&unit.prefix, &heads) || extras.leaves() && names_a_limit(program, unit)
-        {
+        if may_meet(&unit.prefix, &heads) || extras.leaves() && names_a_limit(program, unit) {
             hand_over(scope(PROGRAM, unit_names(program, unit, extras)));
-        }
-        if all {
-            hand_over(scope(
-                "the tables of one source",
-                said_tables(program, unit),
-            ));
         }
     }
 }
@@ -115,7 +88,7 @@ fn files(program: &Program, types: &Types, extras: Extras) -> Scope {
             let id = program.ty(file.types[0]);
             let header = types_file(program, id.file);
             let what = format!("the header with the types of `{}`", file.path);
-            names.push(spelled(format!("{header}.h"), Some(id.name.span), what));
+            names.push(spelled(format!("{header}.h"), id.name.span, what));
         }
     }
     Scope {
@@ -124,48 +97,30 @@ fn files(program: &Program, types: &Types, extras: Extras) -> Scope {
     }
 }
 
-/// The macros by which headers recognize each other. Two of them are equal only if the names of the headers are.
-fn guards(program: &Program, types: &Types) -> Vec<Spelled> {
-    let units = types.units.units.iter();
-    let of_units = units.flat_map(|unit| {
-        let guards = HEADERS.map(|header| unit.guard(header));
-        let owner = unit.owner(&types.owner_of(unit.file));
-        std::iter::once(owner).chain(guards)
-    });
-    let files = program.files.iter().filter(|file| !file.types.is_empty());
-    let of_files = files.map(|file| {
-        let id = program.ty(file.types[0]).file;
-        names::types_guard(&types_file(program, id))
-    });
-    let all = of_units.chain(of_files);
-    all.map(|name| spelled(name, None, "a guard".to_owned()))
-        .collect()
-}
-
-fn title_span(program: &Program, unit: &Unit) -> Option<Span> {
-    Some(match unit.kind {
+fn title_span(program: &Program, unit: &Unit) -> Span {
+    match unit.kind {
         UnitKind::Instance(id) => program.instance(id).name.span,
         UnitKind::Protocol | UnitKind::Mentioned => program.protocol(unit.protocol).name.span,
-    })
+    }
 }
 
 struct Record<'a> {
     types: &'a Types<'a>,
     /// The names of structs for lists, options and tuples, and of host types, each with the first location that needs it. Equal
     /// types share a name; a name that two different types share is in `names` too.
-    shared: BTreeMap<String, (Option<Span>, String)>,
+    shared: BTreeMap<String, (Span, String)>,
     names: Vec<Spelled>,
 }
 
 impl Record<'_> {
-    fn add(&mut self, spelling: String, origin: Option<Span>, what: String) {
+    fn add(&mut self, spelling: String, origin: Span, what: String) {
         self.names.push(spelled(spelling, origin, what));
     }
 
     fn declared(&mut self, id: TypeId) {
         let (types, program) = (self.types, self.types.program);
         let declared = program.ty(id);
-        let (name, span) = (&declared.name, Some(declared.name.span));
+        let (name, span) = (&declared.name, declared.name.span);
         for part in types.parts(id) {
             self.structural(&types.canonical(&part), None, span);
         }
@@ -174,34 +129,24 @@ impl Record<'_> {
             self.share(host, span, format!("the type `{name}` of the program"));
             return;
         }
-        self.add(
-            types.of_type(id, OfType::Type),
-            span,
-            format!("the type `{name}`"),
-        );
+        let word = types.declared_word(id);
+        let mut add = |end: &str, what: &str| {
+            self.add(format!("{word}_{end}"), span, format!("{what} `{name}`"));
+        };
+        add("t", "the type");
         if types.drop_of(id).is_some() {
-            let take = types.of_type(id, OfType::Take);
-            self.add(take, span, format!("the function that takes a `{name}`"));
-            let drop = types.of_type(id, OfType::Drop);
-            self.add(drop, span, format!("the function that destroys a `{name}`"));
+            add("take", "the function that takes a");
         }
-        let copy = types.of_type(id, OfType::Copy);
-        self.add(copy, span, format!("the function that copies a `{name}`"));
-        for table in [OfType::Layout, OfType::Fields] {
-            let table = types.of_type(id, table);
-            self.add(table, span, format!("a table of the type `{name}`"));
-        }
+        add("copy", "the function that copies a");
         if let Definition::Enum(variants) = &declared.definition {
             if !super::types::is_bare(variants) {
-                let tag = types.of_type(id, OfType::Tag);
-                self.add(tag, span, format!("the tag type of the enum `{name}`"));
+                add("tag_t", "the tag type of the enum");
             }
-            let text = types.of_type(id, OfType::Text);
-            self.add(text, span, format!("a function of the enum `{name}`"));
+            add("text", "a function of the enum");
             for variant in variants {
-                let constant = types.of_type(id, OfType::Variant(variant.name.text()));
+                let constant = types.variant(id, variant.name.text());
                 let what = format!("the constant of the variant `{}`", variant.name);
-                self.add(constant, Some(variant.name.span), what);
+                self.add(constant, variant.name.span, what);
             }
         }
     }
@@ -218,25 +163,23 @@ impl Record<'_> {
                     if !is_simple {
                         let ty = entry.ty.substitute(&state.arguments);
                         let ty = types.canonical(&types.stored(&ty, &entry.lengths));
-                        self.structural(&ty, Some(id), Some(entry.ty_span));
+                        self.structural(&ty, Some(id), entry.ty_span);
                     }
                 }
             }
         }
     }
 
-    fn structural(&mut self, ty: &CType, by: Option<usize>, span: Option<Span>) {
+    fn structural(&mut self, ty: &CType, by: Option<usize>, span: Span) {
         let inner: &[CType] = match ty {
             CType::List(item) | CType::Array(item, _) | CType::Option(item) => {
                 std::slice::from_ref(item)
             }
             CType::Tuple(items) => items,
             CType::Inline(..) => &[],
-            CType::Endpoint(_) => {
-                let layout = of("inner_layout", &self.types.words(ty, by));
-                return self.share(layout, span, "a table".to_owned());
+            CType::Builtin(_) | CType::Named(_) | CType::Parameter(_) | CType::Endpoint(_) => {
+                return;
             }
-            CType::Builtin(_) | CType::Named(_) | CType::Parameter(_) => return,
         };
         let name = self.types.name(ty, by);
         let what = format!("the C type of {}", shown(self.types, ty, by));
@@ -252,16 +195,12 @@ impl Record<'_> {
             self.share(copy, span, format!("the function that copies {what}"));
         }
         self.share(name, span, what);
-        for table in ["inner_layout", "inner_fields"] {
-            let table = of(table, &self.types.words(ty, by));
-            self.share(table, span, "a table".to_owned());
-        }
         for item in inner {
             self.structural(item, by, span);
         }
     }
 
-    fn share(&mut self, name: String, span: Option<Span>, what: String) {
+    fn share(&mut self, name: String, span: Span, what: String) {
         match self.shared.get(&name) {
             None => drop(self.shared.insert(name, (span, what))),
             Some((_, other)) if *other != what => self.add(name, span, what),
@@ -308,41 +247,18 @@ fn names_a_limit(program: &Program, unit: &Unit) -> bool {
 fn unit_names(program: &Program, unit: &Unit, extras: Extras) -> Vec<Spelled> {
     let protocol = program.protocol(unit.protocol);
     let mut names = Vec::new();
-    for (index, state) in unit.states.iter().enumerate() {
-        let declared = protocol.state(state.state);
-        for what in names::of_state(protocol, state, state.travels, extras) {
-            let origin = match what {
-                OfState::Constant(message)
-                | OfState::As(message)
-                | OfState::Send(_, _, message) => message.name.span,
-                OfState::Received
-                | OfState::Tag
-                | OfState::TagText
-                | OfState::Free
-                | OfState::Checked
-                | OfState::Nothing
-                | OfState::Endpoint(_)
-                | OfState::Function(..)
-                | OfState::Shared(_)
-                | OfState::InState(_) => declared.name.span,
+    for state in &unit.states {
+        let declared = &protocol.state(state.state).name;
+        let all = names::of_state(protocol, unit, state, &state.name, state.travels, extras);
+        names.extend(all.into_iter().map(|it| {
+            let (origin, of) = match it.message {
+                Some(message) => (message.name.span, format!("message `{}`", message.name)),
+                None => (declared.span, format!("state `{declared}`")),
             };
-            let spelling = unit.of_state(index, what);
-            names.push(spelled(spelling, Some(origin), what.title(declared)));
-        }
+            spelled(it.name, origin, format!("{} of the {of}", it.what))
+        }));
     }
     names
-}
-
-/// The numbered tables that describe the payloads of messages.
-fn said_tables(program: &Program, unit: &Unit) -> Vec<Spelled> {
-    let protocol = program.protocol(unit.protocol);
-    let states = unit.states.iter();
-    let messages = states.map(|state| protocol.state(state.state).messages.len());
-    let names = (0..messages.sum())
-        .flat_map(|number| ["said_layout", "said_fields"].map(|table| unit.said(table, number)));
-    names
-        .map(|name| spelled(name, None, "a table".to_owned()))
-        .collect()
 }
 
 /// A description of a unit for diagnostics.
@@ -351,54 +267,6 @@ pub fn title(program: &Program, unit: &Unit) -> String {
         UnitKind::Instance(id) => format!("the instance `{}`", program.instance(id).name),
         UnitKind::Protocol | UnitKind::Mentioned => {
             format!("the protocol `{}`", program.protocol(unit.protocol).name)
-        }
-    }
-}
-
-impl OfUnit {
-    /// A description for diagnostics.
-    pub fn title(self, unit: &str) -> String {
-        match self {
-            OfUnit::Init | OfUnit::InitIn => format!("the function that starts {unit}"),
-            OfUnit::MemoryTag | OfUnit::Memory => format!("the memory of a session of {unit}"),
-            OfUnit::Attach(_) => format!("the function that attaches {unit}"),
-            OfUnit::Begin(..) => format!("a function that begins {unit} over a byte stream"),
-            OfUnit::Call(_) => format!("an internal function of {unit}"),
-            OfUnit::Any(..) | OfUnit::Ended(_) => {
-                format!("a declaration for endpoints of {unit} in any state")
-            }
-            OfUnit::RobotTable => format!("the table of the robots of {unit}"),
-            OfUnit::Robot(_) | OfUnit::RobotHooks(_) => {
-                format!("a declaration for a robot of {unit}")
-            }
-            OfUnit::Name => format!("the name of {unit}"),
-            OfUnit::Capacity => format!("the capacity of {unit}"),
-            OfUnit::Fingerprint => format!("the fingerprint of {unit}"),
-            OfUnit::Own(_) => format!("a table of {unit}"),
-        }
-    }
-}
-
-impl OfState<'_> {
-    /// A description for diagnostics.
-    pub fn title(self, state: &State) -> String {
-        let (what, message) = match self {
-            OfState::Received => ("the message type", None),
-            OfState::Tag => ("the tag type", None),
-            OfState::Nothing => ("the constant", None),
-            OfState::Free | OfState::TagText | OfState::Checked | OfState::Function(..) => {
-                ("a function", None)
-            }
-            OfState::As(message) => ("a macro", Some(message)),
-            OfState::Endpoint(_) => ("an endpoint type", None),
-            OfState::Shared(_) => ("the shared endpoint type", None),
-            OfState::InState(_) => ("the tag of an endpoint", None),
-            OfState::Constant(message) => ("the constant", Some(message)),
-            OfState::Send(_, _, message) => ("a function", Some(message)),
-        };
-        match message {
-            Some(message) => format!("{what} of the message `{}`", message.name),
-            None => format!("{what} of the state `{}`", state.name),
         }
     }
 }

@@ -2,7 +2,6 @@
 //! compiler sees the whole operation.
 
 use super::ctype::CType;
-use super::names::OfType;
 use super::names::spelling;
 use super::scope::Scope;
 use super::types::{Types, is_bare};
@@ -72,7 +71,7 @@ impl Checks<'_> {
                     }
                     for variant in variants {
                         let name = variant.name.text();
-                        let constant = types.of_type(*id, OfType::Variant(name));
+                        let constant = types.variant(*id, name);
                         self.guarded(place, Some(constant), |checks| {
                             for entry in &variant.entries {
                                 let own = spelling::member(name);

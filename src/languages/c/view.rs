@@ -2,9 +2,9 @@
 //! the name of the endpoint, `_send_` and the word of the message. What is composed is what [`names`](super::names) declares.
 
 use super::ctype::CType;
+use super::names::handle;
 use super::names::spelling;
 use super::names::units::UnitKind;
-use super::names::{OfState, OfUnit, handle};
 use super::paths::TagCheck;
 use super::scope::Scope;
 use super::types::{Facts, Types};
@@ -13,8 +13,6 @@ use crate::endpoint::{Activity, Edge};
 use crate::graph::Capacity;
 use crate::languages::limits::{message_docs, state_docs, time_limit};
 use crate::protocol::{Message, Side};
-
-const SIDES: [Side; 2] = [Side::Client, Side::Server];
 
 /// The header checks for at most this many messages of a state that it can receive by itself; the library finds the others.
 const MOST_CHECKED: usize = 4;
@@ -213,12 +211,12 @@ impl<'a> UnitView<'a> {
     /// The view of a unit.
     pub fn of(scope: &Scope<'a>) -> UnitView<'a> {
         let unit = scope.unit;
-        let sides = SIDES.map(|side| SideView {
+        let sides = Side::BOTH.map(|side| SideView {
             word: side.word(),
             upper: role(side),
             index: usize::from(side == Side::Server),
-            any: format!("{}_{}_any", unit.prefix, side.word()),
-            ended: unit.own(OfUnit::Ended(side)),
+            any: unit.side(side) + "_any",
+            ended: spelling::constant(&unit.side(side), "ANY_ENDED"),
             has_nothing: scope.most_messages() == 0,
         });
         let stays: Vec<bool> = (0..unit.states.len()).map(|at| scope.stays(at)).collect();
@@ -242,7 +240,7 @@ impl<'a> UnitView<'a> {
                 // Small messages leave space for more.
                 Capacity::Unbounded => ALWAYS_FIT,
             },
-            capacity_name: unit.own(OfUnit::Capacity),
+            capacity_name: spelling::constant(&unit.prefix, "CAPACITY"),
             is_unbounded: scope.capacity == Capacity::Unbounded,
             ring: scope.ring.filter(|_| scope.capacity == Capacity::Unbounded),
             most_messages: scope.most_messages(),
@@ -258,7 +256,7 @@ impl<'a> StateView<'a> {
         let (state, unit) = (scope.state(index), scope.unit);
         let active = state.active_side();
         let sender = active.unwrap_or(Side::Client);
-        let name = format!("{}_{}", unit.prefix, unit.states[index].name);
+        let name = unit.state(index);
         let messages = state.messages.iter().enumerate();
         let mut facts = Facts::default();
         let mut messages: Vec<MessageView> = messages
@@ -298,8 +296,8 @@ impl<'a> StateView<'a> {
             is_over: active.is_none(),
             receiver: sender.dual().word(),
             role: role(sender),
-            ends: SIDES.map(|side| EndView::of(scope, index, side)),
-            nothing: unit.of_state(index, OfState::Nothing),
+            ends: Side::BOTH.map(|side| EndView::of(scope, index, side)),
+            nothing: spelling::constant(&name, "NOTHING"),
             travels: unit.states[index].travels,
             is_own: scope.is_own(index),
             is_begun: scope.begun[index],
@@ -327,21 +325,16 @@ impl EndView {
         let unit = scope.unit;
         let activity = Activity::of(scope.state(index).direction, side);
         EndView {
-            name: end_name(scope, index, side),
+            name: unit.end(index, side),
             side: side.word(),
             peer: side.dual().word(),
             role: role(side),
             sends: activity == Activity::Sends,
             receives: activity == Activity::Receives,
             handle: handle(scope.state(index).direction, side),
-            in_state: unit.of_state(index, OfState::InState(side)),
+            in_state: spelling::message(&unit.side(side), &unit.states[index].name),
         }
     }
-}
-
-fn end_name(scope: &Scope, index: usize, side: Side) -> String {
-    let state = &scope.unit.states[index].name;
-    format!("{}_{}_{state}", scope.unit.prefix, side.word())
 }
 
 impl<'a> MessageView<'a> {
@@ -379,14 +372,14 @@ impl<'a> MessageView<'a> {
             text: message.name.text(),
             word: spelling::word(message.name.text()),
             member: spelling::member(message.name.text()),
-            constant: scope.unit.of_state(index, OfState::Constant(message)),
+            constant: spelling::message(&scope.unit.state(index), message.name.text()),
             docs: spelling::docs(&message_docs(types.program, state, message)),
             position: 0,
             number: 0,
             next: next.map(|next| NextView {
                 number: next,
-                sender: end_name(scope, next, sender),
-                receiver: end_name(scope, next, sender.dual()),
+                sender: scope.unit.end(next, sender),
+                receiver: scope.unit.end(next, sender.dual()),
                 sender_handle: handle(scope.state(next).direction, sender),
                 receiver_handle: handle(scope.state(next).direction, sender.dual()),
                 stays: stays[next],

@@ -2,7 +2,6 @@
 //! in memory that two processes share, and over byte streams.
 
 use super::ctype::{Bytes, CType};
-use super::names::OfUnit;
 use super::names::spelling;
 use super::scope::Scope;
 use super::types::is_bare;
@@ -112,7 +111,7 @@ impl Wire {
         Ok(parts.map(|(fingerprint, first)| Wire {
             fingerprint,
             first,
-            accepts: [Side::Client, Side::Server].map(|side| accepted(whole, side)),
+            accepts: Side::BOTH.map(|side| accepted(whole, side)),
         }))
     }
 
@@ -120,7 +119,7 @@ impl Wire {
     pub fn header(&self, scope: &Scope, unit: &UnitView) -> String {
         spelling::rendered(&HeaderView {
             unit,
-            fingerprint_name: scope.unit.own(OfUnit::Fingerprint),
+            fingerprint_name: spelling::constant(&scope.unit.prefix, "FINGERPRINT"),
             fingerprint: bytes(&self.fingerprint),
         })
     }
@@ -149,7 +148,7 @@ impl Wire {
         let [client, server] = &self.accepts;
         spelling::rendered(&SourceView {
             unit,
-            fingerprint_name: scope.unit.own(OfUnit::Fingerprint),
+            fingerprint_name: spelling::constant(&scope.unit.prefix, "FINGERPRINT"),
             protocol: scope.protocol_name(),
             first: role(self.first),
             has_names,

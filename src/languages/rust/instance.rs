@@ -110,7 +110,7 @@ impl InstanceView {
                 Some(_) => String::new(),
                 None => generics(&arguments),
             },
-            sides: [Side::Client, Side::Server].map(Side::word),
+            sides: Side::BOTH.map(Side::word),
             states: protocol.state_ids().map(alias).collect(),
             start: plan.and_then(start),
             robots: None,

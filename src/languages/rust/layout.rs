@@ -16,12 +16,13 @@ pub fn wrapped(text: &str) -> String {
 
 fn wrap(line: &str, out: &mut String) {
     let code = line.trim_start();
-    let length = line.find(" // ").unwrap_or(line.len());
-    let is_fixed = code.starts_with("//") || code.starts_with('#') || line.contains("!(");
-    let list = match length <= WIDTH || is_fixed {
-        true => None,
-        false => first_list(line),
-    };
+    let mut length = line.len();
+    let mut list = None;
+    if length > WIDTH {
+        length = line.find(" // ").unwrap_or(length);
+        let is_fixed = code.starts_with("//") || code.starts_with('#') || line.contains("!(");
+        list = first_list(line).filter(|_| length > WIDTH && !is_fixed);
+    }
     let Some(list) = list else {
         out.push_str(line);
         out.push('\n');

@@ -78,7 +78,7 @@ impl ProtocolView {
             file_docs: Docs::of_module(&file.docs),
             capacity: checked.capacity().most(),
             result: prelude("Result", scope.taken),
-            sides: [Side::Client, Side::Server].map(|side| SideView {
+            sides: Side::BOTH.map(|side| SideView {
                 name: side.word(),
                 receives: (protocol.states.iter())
                     .any(|state| state.active_side() == Some(side.dual())),

@@ -156,7 +156,7 @@ impl<'a> ProtocolView<'a> {
         let whole = scope.whole;
         let protocol = checked.protocol();
         let object = spelling::object_name(protocol.name.text());
-        let sides = [Side::Client, Side::Server];
+        let sides = Side::BOTH;
         let names = sides.map(|side| whole.side_object(checked.id(), side));
         let mut writer = Writer {
             scope,

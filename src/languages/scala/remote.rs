@@ -109,7 +109,7 @@ impl RemoteView {
             }
         });
         let states = views.collect();
-        let accepts = [Side::Client, Side::Server].map(|side| AcceptsView {
+        let accepts = Side::BOTH.map(|side| AcceptsView {
             is_client: side == Side::Client,
             older: accepted(view, side)
                 .iter()

@@ -275,7 +275,7 @@ fn way_out(mixture: Mixture, found: &Disagreement<'_>) -> String {
                 "change this limit of `{name}` in a separate release, which {first} get first"
             );
         }
-        Mismatch::Turn(..) | Mismatch::Silence => {
+        Mismatch::Turn(..) => {
             return "give the new protocol a new name, and keep the old one until no program uses it anymore"
                 .to_owned();
         }

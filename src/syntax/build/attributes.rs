@@ -415,8 +415,7 @@ pub(super) fn accepts(builder: &mut Builder<'_>, attribute: &Attribute) -> Optio
 
 fn acceptor(builder: &mut Builder<'_>, span: Span) -> Option<Side> {
     let word = &builder.text[span.range()];
-    let mut sides = [Side::Client, Side::Server].into_iter();
-    if let Some(side) = sides.find(|side| side.word() == word) {
+    if let Some(side) = Side::named(word) {
         builder.file.words.push((span, Referent::Acceptor(side)));
         return Some(side);
     }

@@ -156,10 +156,14 @@ impl<'a> Builder<'a> {
     fn take_file_docs(&mut self) {
         let lead = self.docs.iter().take_while(|doc| doc.is_inner);
         self.next_doc = lead.count();
-        let first_token = self.docs.first().map_or(0, |doc| doc.before);
+        // In one place, which is above all declarations.
+        let mut nodes = self.tree.root().children();
+        let declared = nodes.find(|node| !matches!(node.kind(), Kind::package | Kind::import));
+        let declared = declared.map_or(usize::MAX, |node| node.range().start);
+        let place = self.docs.first().map_or(0, |doc| doc.before.min(declared));
         let text = self.text;
         let lead = self.docs[..self.next_doc].iter();
-        let (own, late): (Vec<&Doc>, Vec<&Doc>) = lead.partition(|doc| doc.before == first_token);
+        let (own, late): (Vec<&Doc>, Vec<&Doc>) = lead.partition(|doc| doc.before == place);
         let misplaced = late.into_iter().map(|doc| self.span_of(&doc.at)).collect();
         self.file.docs = own.into_iter().map(|doc| doc_text(text, doc)).collect();
         self.file.misplaced_docs = misplaced;

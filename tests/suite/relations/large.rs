@@ -68,7 +68,7 @@ fn states_that_behave_alike_are_compared_once() {
         .next()
         .expect("old servers do not know `leave`");
     assert_eq!(failure.dialogue.len(), 1);
-    assert!(relation::failure(view(&old), view(&new)).is_none());
+    assert!(relation::misfit(view(&old), view(&new)).is_none());
 }
 
 /// The client may shout in every eleventh state, and the server does not expect it in every thirteenth, so they differ in the

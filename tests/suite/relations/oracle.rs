@@ -117,7 +117,7 @@ pub fn explore(client: &Machine, server: &Machine, bound: usize) -> (HashSet<Fau
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Want {
     Equal,
-    Fit { minds_silence: bool },
+    Fit,
 }
 
 /// The smallest number of messages after which two machines differ, including the message on which they differ.
@@ -145,8 +145,8 @@ pub fn shortest(left: &Machine, right: &Machine, want: Want) -> Option<usize> {
         let (ours, theirs) = (&left.0[our_state].messages, &right.0[their_state].messages);
         let (must_ours, must_theirs) = match (want, turns.0) {
             (Want::Equal, _) => (true, true),
-            (Want::Fit { .. }, Turn::Client) => (true, false),
-            (Want::Fit { .. }, _) => (false, true),
+            (Want::Fit, Turn::Client) => (true, false),
+            (Want::Fit, _) => (false, true),
         };
         let lacks = |from: &[Message], of: &[Message]| {
             of.iter()
@@ -154,15 +154,6 @@ pub fn shortest(left: &Machine, right: &Machine, want: Want) -> Option<usize> {
         };
         if must_ours && lacks(theirs, ours) || must_theirs && lacks(ours, theirs) {
             parted(said + 1);
-        }
-        let spoken = if must_ours { ours } else { theirs };
-        if want
-            == (Want::Fit {
-                minds_silence: true,
-            })
-            && spoken.is_empty()
-        {
-            parted(said);
         }
         for our in ours {
             for their in theirs.iter().filter(|their| their.name == our.name) {

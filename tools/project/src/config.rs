@@ -14,7 +14,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use toml::Spanned;
 
 /// The file's name.
@@ -193,12 +193,7 @@ impl Document {
         for (name, level) in self.rules {
             let at = span(name.span());
             let known = rule(name.get_ref()).map(|rule| rule.default.is_some());
-            let value = match level.get_ref().as_str() {
-                "allow" => Some(Level::Allow),
-                "warn" => Some(Level::Warn),
-                "deny" => Some(Level::Deny),
-                _ => None,
-            };
+            let value = Level::named(level.get_ref());
             if name.get_ref() != "all" && known.is_none() {
                 let error = Diagnostic::error(
                     "configuration",
@@ -317,7 +312,12 @@ fn find(inputs: &[PathBuf]) -> Option<PathBuf> {
     let first = inputs.first().filter(|path| path.as_os_str() != "-");
     let first = first.map_or(Path::new("."), PathBuf::as_path);
     let is_dir = first.is_dir();
-    let absolute = std::path::absolute(first).ok()?;
+    // This directory is not above `../logs`.
+    let goes_up = first.components().any(|part| part == Component::ParentDir);
+    let absolute = match goes_up {
+        true => fs::canonicalize(first).ok()?,
+        false => std::path::absolute(first).ok()?,
+    };
     let start = if is_dir {
         Some(absolute.as_path())
     } else {

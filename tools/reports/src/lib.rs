@@ -1,5 +1,15 @@
 //! Findings for other programs: JSON, SARIF, JUnit and annotations for GitHub. A checked program for other programs is in [`model`].
 
+/// An object of JSON, with the members of another one before its own.
+macro_rules! object {
+    ($first:expr; $($name:literal: $value:expr),* $(,)?) => {{
+        let mut members: serde_json::Map<String, serde_json::Value> = $first;
+        $(members.insert($name.to_owned(), serde_json::Value::from($value));)*
+        members
+    }};
+    ($($members:tt)*) => { object!(serde_json::Map::new(); $($members)*) };
+}
+
 mod github;
 mod json;
 mod junit;

@@ -159,7 +159,7 @@ pub(super) fn judge(
     let id = &shown(id);
     let pair = session.pair.as_deref()?;
     let mut cases = Vec::new();
-    for side in [Side::Client, Side::Server] {
+    for side in Side::BOTH {
         let way = &pair.ways[index(side)];
         if let Some(wrong) = &pair.wrong[index(side)] {
             let rank = if wrong.from == Some(side) { 0 } else { 2 };

@@ -39,14 +39,10 @@ impl Transcript {
         let (receiver, message) = read.ok_or_else(|| {
             Problem::new("this is no line of a transcript, such as `server <- login(\"holk\")`")
         })?;
-        let receiver = match receiver {
-            "client" => Side::Client,
-            "server" => Side::Server,
-            other => {
-                let words = format!("`{other}` is neither `client` nor `server`");
-                return Err(Problem::new(words));
-            }
-        };
+        let side = Side::named(receiver);
+        let receiver = side.ok_or_else(|| {
+            Problem::new(format!("`{receiver}` is neither `client` nor `server`"))
+        })?;
         let session = Cow::Borrowed(self.session.as_str());
         if message == "closed" {
             return Ok(Some(Event {

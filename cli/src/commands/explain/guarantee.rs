@@ -187,15 +187,8 @@ fn fact(claim: &Claim, checked: CheckedProtocol<'_>, sizes: &Sizes) -> (Holds, O
                 ("server", checked.capacity_to_server()),
                 ("client", checked.capacity_to_client()),
             ];
-            let words = capacities.map(|(side, capacity)| match capacity {
-                Capacity::Bounded(messages) => {
-                    format!(
-                        "at most {} to the {side}",
-                        counted(messages as usize, "message")
-                    )
-                }
-                Capacity::Unbounded => format!("any number of messages to the {side}"),
-            });
+            let words =
+                capacities.map(|(side, capacity)| format!("{} to the {side}", capacity.words()));
             (is_bounded(checked), Some(words.join(", ")))
         }
         About::Waiting => match is_bounded(checked) {

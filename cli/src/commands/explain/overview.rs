@@ -7,7 +7,6 @@ use crate::terminal::{Terminal, print_json};
 use duologue::check::{CheckedProgram, CheckedProtocol};
 use duologue::endpoint::next;
 use duologue::fingerprint::Fingerprint;
-use duologue::graph::Capacity;
 use duologue::graph::diagram::message_text;
 use duologue::languages::{Options, Target, public_names};
 use duologue::protocol::{Definition, Docs, File, Side, State};
@@ -116,17 +115,13 @@ fn glance(checked: CheckedProtocol<'_>, sources: &source::Sources) -> String {
         Some(side) => format!("; the {} sends first", side.word()),
         None => String::new(),
     };
-    let in_flight = |capacity| match capacity {
-        Capacity::Bounded(most) => format!("at most {}", counted(most as usize, "message")),
-        Capacity::Unbounded => "any number of messages".to_owned(),
-    };
     let _ = writeln!(
         text,
         "{}, {}{first}. In flight: {} to the server, {} to the client.\n",
         counted(protocol.states.len(), "state"),
         counted(messages, "message"),
-        in_flight(checked.capacity_to_server()),
-        in_flight(checked.capacity_to_client()),
+        checked.capacity_to_server().words(),
+        checked.capacity_to_client().words(),
     );
     for state in protocol.states.iter().take(MOST.0) {
         text += &line(checked, state, sources);

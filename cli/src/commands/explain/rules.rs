@@ -48,12 +48,7 @@ fn line(rule: &'static Rule, config: &Config, levels: &[(String, Level)]) -> Lin
     }
     Line {
         rule: rule.name,
-        level: match level {
-            None => "error",
-            Some(Level::Allow) => "allow",
-            Some(Level::Warn) => "warn",
-            Some(Level::Deny) => "deny",
-        },
+        level: level.map_or("error", Level::word),
         set,
         summary: rule.summary,
     }

@@ -4,7 +4,7 @@ use crate::args::named::{Named, find_state};
 use crate::args::{Shape, Sources};
 use crate::terminal::{CLIENT, GOOD, NAME, QUIET, SERVER, Terminal, WARNING, print_json, styled};
 use duologue::check::{CheckedProgram, CheckedProtocol};
-use duologue::endpoint::{Activity, Endpoint, may_wait};
+use duologue::endpoint::{Endpoint, may_wait};
 use duologue::graph::diagram::message_text;
 use duologue::graph::{StateGraph, Step};
 use duologue::languages::{Options, Target, public_names};
@@ -170,26 +170,14 @@ fn next<'p>(protocol: &'p Protocol, message: &Message) -> Option<&'p State> {
 fn operations(checked: CheckedProtocol<'_>, id: StateId, options: &Options) -> Vec<Operations> {
     let of_target = |target: Target| {
         let names = public_names(checked.program(), target, options);
-        let names = names.protocols[checked.id().index()].as_ref();
-        let names = names.and_then(|names| names.states[id.index()].as_ref());
+        let names = names.state(checked.id(), id);
         let side = |side| {
             let activity = Endpoint::of(checked.protocol(), side).activity(id);
-            let calls = names.map(|names| match activity {
-                Activity::Sends => names
-                    .messages
-                    .iter()
-                    .map(|names| names.send.clone())
-                    .collect(),
-                Activity::Receives => names.receive.iter().cloned().collect(),
-                Activity::Over => Vec::new(),
-            });
+            let calls = names.map_or_else(Vec::new, |names| names.calls(activity));
             SideOperations {
                 activity: duologue_reports::model::activity(activity),
-                endpoint: names.map(|names| match side {
-                    Side::Client => names.client.clone(),
-                    Side::Server => names.server.clone(),
-                }),
-                calls: calls.unwrap_or_default(),
+                endpoint: names.map(|names| names.endpoint(side).to_owned()),
+                calls: calls.into_iter().map(str::to_owned).collect(),
             }
         };
         Operations {

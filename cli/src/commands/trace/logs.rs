@@ -119,12 +119,9 @@ pub fn complete(found: &mut [Finding], logs: &[PathBuf]) {
 pub fn named(text: &Path) -> (Option<Side>, PathBuf) {
     if !text.exists()
         && let Some((side, file)) = text.to_str().and_then(|text| text.split_once('='))
+        && let Some(side) = Side::named(side)
     {
-        match side {
-            "client" => return (Some(Side::Client), file.into()),
-            "server" => return (Some(Side::Server), file.into()),
-            _ => {}
-        }
+        return (Some(side), file.into());
     }
     (None, text.to_path_buf())
 }

@@ -1,5 +1,5 @@
-//! Every name that generated C declares: the `clashing-names` rule reads these lists. Templates compose the same names from the words
-//! of a unit, a state and a message; a test finds names that are on no list.
+//! Every name that generated C declares, except for internal ones: the `clashing-names` rule reads these lists. Templates compose the same
+//! names from the words of a unit, a state and a message; a test finds names that are on no list.
 //!
 //! Internal names begin with `duo_`, their kind, and `_of_`; no name that comes from a protocol begins like this. Two of them are
 //! equal only if they have the same kind and the same owner.
@@ -13,100 +13,11 @@ use crate::endpoint::{Activity, Endpoint};
 use crate::protocol::{Direction, Message, Protocol, Side, State};
 use units::{Unit, UnitKind, UnitState};
 
-/// What a unit declares once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OfUnit {
-    /// The function that starts a session.
-    Init,
-    /// The same in the caller's memory.
-    InitIn,
-    /// The struct of that memory.
-    MemoryTag,
-    /// Its type.
-    Memory,
-    /// The function that attaches a side in memory that two processes share.
-    Attach(Side),
-    /// A function by which a side begins over a byte stream.
-    Begin(Side, &'static str),
-    /// The internal function that calls a side's handler.
-    Call(Side),
-    /// A type or function for the endpoints of a side in all states.
-    Any(Side, &'static str),
-    /// The tag of such an endpoint whose session is over.
-    Ended(Side),
-    /// What robots know about the protocol.
-    RobotTable,
-    /// The function that plays a side.
-    Robot(Side),
-    /// The type of what it calls.
-    RobotHooks(Side),
-    /// The macro of the protocol's name.
-    Name,
-    /// The enumerator of the capacity.
-    Capacity,
-    /// The macro of the fingerprint.
-    Fingerprint,
-    /// An internal name.
-    Own(&'static str),
-}
-
-/// The kinds of internal names of a unit. That of a shape is the beginning of what `DUO_SHAPE` declares.
-const OWN: [&str; 14] = [
-    "protocol",
-    "states",
-    "messages",
-    "payload",
-    "shape",
-    "wire",
-    "wires",
-    "parts",
-    "encodings",
-    "counts",
-    "within",
-    "accepts",
-    "state_names",
-    "message_names",
-];
-
 /// How a side begins over a byte stream.
 const BEGINS: [&str; 5] = ["connect", "connect_over", "accept", "accept_over", "serve"];
 
-/// What `DUO_SHAPE` declares: the name that it is given, with each of these suffixes.
-pub const SHAPE: [&str; 6] = ["per_line", "pitch", "fills", "lines", "ready", "shape"];
-
-/// What a unit declares for each of its states.
-#[derive(Clone, Copy, Debug)]
-pub enum OfState<'p> {
-    /// The type of the received message.
-    Received,
-    /// The type of its tag.
-    Tag,
-    /// The function that returns a tag's name as text.
-    TagText,
-    /// The function that frees it.
-    Free,
-    /// The internal function that checks its tag.
-    Checked,
-    /// The macro for what a message consists of.
-    As(&'p Message),
-    /// The constant of a message.
-    Constant(&'p Message),
-    /// The constant of an enum without messages.
-    Nothing,
-    /// The type of a side's endpoint.
-    Endpoint(Side),
-    /// A function of that endpoint.
-    Function(Side, &'static str),
-    /// A function that sends a message, with the verb that precedes the message's name.
-    Send(Side, &'static str, &'p Message),
-    /// The type of the shared endpoint.
-    Shared(Side),
-    /// The tag of the state among all states of a side.
-    InState(Side),
-}
-
-/// The words of a side's types and functions for its endpoints in all states; `OfUnit::Any` puts the side before them.
-pub const ANY: [&str; 9] = [
+/// The words of a side's types and functions for its endpoints in all states.
+const ANY: [&str; 9] = [
     "any_t",
     "any_tag_t",
     "any_receives",
@@ -119,55 +30,24 @@ pub const ANY: [&str; 9] = [
 ];
 
 impl Unit {
-    /// A name that the unit declares.
-    pub fn own(&self, what: OfUnit) -> String {
-        let prefix = &self.prefix;
-        match what {
-            OfUnit::Init => format!("{prefix}_init"),
-            OfUnit::InitIn => format!("{prefix}_init_in"),
-            OfUnit::MemoryTag => format!("{prefix}_session_memory"),
-            OfUnit::Memory => format!("{prefix}_session_memory_t"),
-            OfUnit::Attach(side) => format!("{prefix}_{}_attach", side.word()),
-            OfUnit::Begin(side, begin) => format!("{prefix}_{}_{begin}", side.word()),
-            OfUnit::Call(side) => of("call", &format!("{prefix}_{}", side.word())),
-            OfUnit::Any(side, what) => format!("{prefix}_{}_{what}", side.word()),
-            OfUnit::Ended(side) => {
-                spelling::constant(&format!("{prefix}_{}", side.word()), "ANY_ENDED")
-            }
-            OfUnit::RobotTable => format!("{prefix}_robots"),
-            OfUnit::Robot(side) => format!("{prefix}_robot_{}", side.word()),
-            OfUnit::RobotHooks(side) => format!("{prefix}_robot_{}_hooks_t", side.word()),
-            OfUnit::Name => spelling::constant(prefix, "NAME"),
-            OfUnit::Capacity => spelling::constant(prefix, "CAPACITY"),
-            OfUnit::Fingerprint => spelling::constant(prefix, "FINGERPRINT"),
-            OfUnit::Own(own) => of(own, prefix),
-        }
-    }
-
-    /// A name that the unit declares for the state at `index`.
-    pub fn of_state(&self, index: usize, what: OfState) -> String {
-        spelled(&self.prefix, &self.states[index].name, what)
-    }
-
-    /// The name of a table that describes the payload of the message with this number.
-    pub fn said(&self, table: &str, number: usize) -> String {
-        of(table, &format!("{}_{number}", self.prefix))
-    }
-
-    /// The macro that no header of another protocol with the same name defines.
-    pub fn owner(&self, file: &str) -> String {
-        let prefix = &self.prefix;
-        format!("duo_owner_of_{prefix}_in_{file}").to_ascii_uppercase()
-    }
-
-    /// The guard of one of the unit's headers: the macro that shows that it is included.
-    pub fn guard(&self, header: &str) -> String {
-        format!("duo{header}_h_of_{}", self.prefix).to_ascii_uppercase()
-    }
-
     /// The name of one of the unit's headers, without its ending; a source has the same.
     pub fn file(&self, header: &str) -> String {
         format!("{}{header}", self.file_name)
+    }
+
+    /// What the names of a side begin with: `bank_client`.
+    pub fn side(&self, side: Side) -> String {
+        format!("{}_{}", self.prefix, side.word())
+    }
+
+    /// What the names of a state begin with: `bank_login`.
+    pub fn state(&self, index: usize) -> String {
+        format!("{}_{}", self.prefix, self.states[index].name)
+    }
+
+    /// What the names of a side's endpoint in a state begin with: `bank_client_login`.
+    pub fn end(&self, index: usize, side: Side) -> String {
+        format!("{}_{}", self.side(side), self.states[index].name)
     }
 }
 
@@ -203,16 +83,6 @@ impl Extras {
     }
 }
 
-/// An internal name, from its kind and its owner.
-pub fn of(what: &str, owner: &str) -> String {
-    format!("duo_{what}_of_{owner}")
-}
-
-/// The include guard of a header with types.
-pub fn types_guard(header: &str) -> String {
-    of("types_h", header).to_ascii_uppercase()
-}
-
 /// The name of the member in an endpoint's struct: what the side does in a state of that direction. So the compiler rejects a
 /// sending endpoint where a receiving one is expected.
 pub fn handle(direction: Option<Direction>, side: Side) -> &'static str {
@@ -223,56 +93,92 @@ pub fn handle(direction: Option<Direction>, side: Side) -> &'static str {
     }
 }
 
-/// A name that is declared for a state, which is spelled `state` in names of the unit.
-pub fn spelled(prefix: &str, state: &str, what: OfState) -> String {
-    let name = format!("{prefix}_{state}");
-    let endpoint = |side: Side| format!("{prefix}_{}_{state}", side.word());
-    match what {
-        OfState::Received => format!("{name}_t"),
-        OfState::Tag => format!("{name}_tag_t"),
-        OfState::TagText => format!("{name}_tag_text"),
-        OfState::Free => format!("{name}_free"),
-        OfState::Checked => of("checked", &name),
-        OfState::As(message) => {
-            format!("{name}_as_{}", spelling::word(message.name.text()))
-        }
-        OfState::Constant(message) => spelling::message(&name, message.name.text()),
-        OfState::Nothing => spelling::constant(&name, "NOTHING"),
-        OfState::Endpoint(side) => format!("{}_t", endpoint(side)),
-        OfState::Function(side, function) => format!("{}_{function}", endpoint(side)),
-        OfState::Send(side, verb, message) => {
-            let message = spelling::word(message.name.text());
-            // The suffix `_within` follows the message's name in a send, and the verb in a receive.
-            match verb.strip_suffix("_within") {
-                Some(verb) => format!("{}_{verb}_{message}_within", endpoint(side)),
-                None => format!("{}_{verb}_{message}", endpoint(side)),
-            }
-        }
-        OfState::Shared(side) => format!("{}_shared_t", endpoint(side)),
-        OfState::InState(side) => spelling::message(&format!("{prefix}_{}", side.word()), state),
+/// Everything that a unit declares once, including the extras, each with what it is, where `{}` stands for the unit.
+pub fn of_unit(unit: &Unit, extras: Extras) -> Vec<(String, &'static str)> {
+    let prefix = &unit.prefix;
+    let mut names = vec![
+        (spelling::constant(prefix, "NAME"), "the name of {}"),
+        (spelling::constant(prefix, "CAPACITY"), "the capacity of {}"),
+    ];
+    if unit.kind == UnitKind::Mentioned {
+        return names;
     }
+    let own = |end: &str| format!("{prefix}_{end}");
+    let start = "the function that starts {}";
+    names.extend(["init", "init_in"].map(|end| (own(end), start)));
+    let memory = "the memory of a session of {}";
+    names.extend(["session_memory", "session_memory_t"].map(|end| (own(end), memory)));
+    if extras.leaves() {
+        let fingerprint = spelling::constant(prefix, "FINGERPRINT");
+        names.push((fingerprint, "the fingerprint of {}"));
+    }
+    if extras.robots {
+        names.push((own("robots"), "the table of the robots of {}"));
+    }
+    for side in Side::BOTH {
+        let of_side = unit.side(side);
+        let own = |end: &str| format!("{of_side}_{end}");
+        if extras.shm {
+            names.push((own("attach"), "the function that attaches {}"));
+        }
+        if extras.net {
+            let begin = "a function that begins {} over a byte stream";
+            names.extend(BEGINS.map(|end| (own(end), begin)));
+        }
+        if extras.events {
+            let any = "a declaration for endpoints of {} in any state";
+            names.extend(ANY.map(|end| (own(end), any)));
+            names.push((spelling::constant(&of_side, "ANY_ENDED"), any));
+        }
+        if extras.robots {
+            let robot = format!("{prefix}_robot_{}", side.word());
+            let what = "a declaration for a robot of {}";
+            names.extend([(format!("{robot}_hooks_t"), what), (robot, what)]);
+        }
+    }
+    names
 }
 
-/// Everything that a state can declare, including the extras. Names that only some endpoints have, such as `take`, are left out
-/// if this one is known not to have them.
+/// A name that is declared for a state, what it is, and the message that it is for, if it is for one.
+pub struct OfState<'p> {
+    pub name: String,
+    pub what: &'static str,
+    pub message: Option<&'p Message>,
+}
+
+/// Everything that a state with this word in its names can declare, including the extras. Names that only some endpoints have, such as
+/// `take`, are left out if this one is known not to have them.
 pub fn of_state<'p>(
     protocol: &'p Protocol,
+    unit: &Unit,
     state: &UnitState,
+    word: &str,
     travels: bool,
     extras: Extras,
 ) -> Vec<OfState<'p>> {
+    const FUNCTION: &str = "a function";
     let id = state.state;
     let state: &'p State = protocol.state(id);
     let mut names = Vec::new();
-    for side in [Side::Client, Side::Server] {
-        names.push(OfState::Endpoint(side));
-        names.extend(["close", "cleanup"].map(|name| OfState::Function(side, name)));
+    let mut add = |name: String, what, message| {
+        names.push(OfState {
+            name,
+            what,
+            message,
+        });
+    };
+    for side in Side::BOTH {
+        let of_side = unit.side(side);
+        let own = |end: &str| format!("{of_side}_{word}_{end}");
+        add(own("t"), "an endpoint type", None);
+        let mut functions = vec!["close", "cleanup"];
         if travels {
-            names.push(OfState::Function(side, "take"));
+            functions.push("take");
         }
         if extras.events {
-            names.push(OfState::InState(side));
-            names.extend(["any", "from"].map(|name| OfState::Function(side, name)));
+            let tag = spelling::message(&of_side, word);
+            add(tag, "the tag of an endpoint", None);
+            functions.extend(["any", "from"]);
         }
         let endpoint = Endpoint::of(protocol, side);
         match endpoint.activity(id) {
@@ -283,100 +189,44 @@ pub fn of_state<'p>(
                     false => &["send", "try_send"],
                 };
                 for message in &state.messages {
-                    let send = |verb: &&'static str| OfState::Send(side, verb, message);
-                    names.extend(verbs.iter().map(send));
-                    names.extend(extras.leaves().then_some("send_within").iter().map(send));
+                    let name = spelling::word(message.name.text());
+                    for verb in verbs {
+                        add(own(&format!("{verb}_{name}")), FUNCTION, Some(message));
+                    }
+                    if extras.leaves() {
+                        let limited = own(&format!("send_{name}_within"));
+                        add(limited, FUNCTION, Some(message));
+                    }
                 }
                 if is_shared {
-                    names.push(OfState::Shared(side));
-                    let functions = ["share", "shared_retain", "shared_release"];
-                    names.extend(functions.map(|name| OfState::Function(side, name)));
+                    add(own("shared_t"), "the shared endpoint type", None);
+                    functions.extend(["share", "shared_retain", "shared_release"]);
                 }
             }
-            Activity::Receives => {
-                let functions = ["recv", "try_recv", "recv_within"];
-                names.extend(functions.map(|name| OfState::Function(side, name)));
-            }
+            Activity::Receives => functions.extend(["recv", "try_recv", "recv_within"]),
             Activity::Over => {}
+        }
+        for function in functions {
+            add(own(function), FUNCTION, None);
         }
     }
     if state.active_side().is_some() {
-        names.extend([
-            OfState::Received,
-            OfState::Tag,
-            OfState::TagText,
-            OfState::Free,
-            OfState::Checked,
-        ]);
+        let of_state = format!("{}_{word}", unit.prefix);
+        let own = |end: &str| format!("{of_state}_{end}");
+        add(own("t"), "the message type", None);
+        add(own("tag_t"), "the tag type", None);
+        add(own("tag_text"), FUNCTION, None);
+        add(own("free"), FUNCTION, None);
         if state.messages.is_empty() {
-            names.push(OfState::Nothing);
+            let nothing = spelling::constant(&of_state, "NOTHING");
+            add(nothing, "the constant", None);
         }
-        names.extend(state.messages.iter().map(OfState::Constant));
-        names.extend(state.messages.iter().map(OfState::As));
+        for message in &state.messages {
+            let constant = spelling::message(&of_state, message.name.text());
+            add(constant, "the constant", Some(message));
+            let part = own(&format!("as_{}", spelling::word(message.name.text())));
+            add(part, "a macro", Some(message));
+        }
     }
     names
-}
-
-/// Everything that a unit declares once, including the extras.
-pub fn of_unit(unit: &Unit, extras: Extras) -> Vec<OfUnit> {
-    let mut names = vec![OfUnit::Name, OfUnit::Capacity];
-    if unit.kind != UnitKind::Mentioned {
-        names.extend([
-            OfUnit::Init,
-            OfUnit::InitIn,
-            OfUnit::MemoryTag,
-            OfUnit::Memory,
-        ]);
-        let sides = [Side::Client, Side::Server];
-        if extras.shm {
-            names.extend(sides.map(OfUnit::Attach));
-        }
-        if extras.net {
-            for side in sides {
-                names.extend(BEGINS.map(|begin| OfUnit::Begin(side, begin)));
-                names.push(OfUnit::Call(side));
-            }
-        }
-        if extras.leaves() {
-            names.push(OfUnit::Fingerprint);
-        }
-        if extras.events {
-            for side in sides {
-                names.extend(ANY.map(|what| OfUnit::Any(side, what)));
-                names.push(OfUnit::Ended(side));
-            }
-        }
-    }
-    if extras.robots && unit.kind != UnitKind::Mentioned {
-        names.push(OfUnit::RobotTable);
-        for side in [Side::Client, Side::Server] {
-            names.extend([OfUnit::Robot(side), OfUnit::RobotHooks(side)]);
-        }
-        names.push(OfUnit::Own("robot_types"));
-    }
-    names.extend(OWN.map(OfUnit::Own));
-    names
-}
-
-/// What a declared type declares.
-#[derive(Clone, Copy, Debug)]
-pub enum OfType<'p> {
-    /// The type.
-    Type,
-    /// The type of an enum's tag.
-    Tag,
-    /// The function that returns the name of an enum's tag as text.
-    Text,
-    /// The function that copies a value with what is stored outside of it.
-    Copy,
-    /// The function that takes a value of a host type.
-    Take,
-    /// The constant of a variant.
-    Variant(&'p str),
-    /// The table of its layout.
-    Layout,
-    /// The table of its fields.
-    Fields,
-    /// The function that destroys a value.
-    Drop,
 }

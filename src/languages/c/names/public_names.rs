@@ -1,6 +1,5 @@
 //! The names in generated C that programs use.
 
-use super::OfState;
 use super::spelling;
 use super::units::{Unit, UnitKind, Units, declared_word};
 use crate::languages::Options;
@@ -49,25 +48,24 @@ fn of_unit(program: &Program, unit: &Unit) -> ProtocolNames {
 
 fn of_state(program: &Program, unit: &Unit, index: usize, id: StateId) -> StateNames {
     let state = program.protocol(unit.protocol).state(id);
-    let name = |what: OfState<'_>| unit.of_state(index, what);
     let active = state.active_side().unwrap_or(Side::Client);
+    let (of_state, sender) = (unit.state(index), unit.end(index, active));
     let of_message = |message: &Message| {
-        let entries = message.entries.iter();
+        let (name, entries) = (message.name.text(), message.entries.iter());
         MessageNames {
-            send: name(OfState::Send(active, "send", message)),
-            received: name(OfState::Constant(message)),
+            send: format!("{sender}_send_{}", spelling::word(name)),
+            received: spelling::message(&of_state, name),
             entries: entries
                 .map(|entry| spelling::entry(entry.name.text()))
                 .collect(),
         }
     };
+    let receive = || unit.end(index, active.dual()) + "_recv";
     StateNames {
-        client: name(OfState::Endpoint(Side::Client)),
-        server: name(OfState::Endpoint(Side::Server)),
-        receive: state
-            .direction
-            .map(|_| name(OfState::Function(active.dual(), "recv"))),
-        received: state.direction.map(|_| name(OfState::Received)),
+        client: unit.end(index, Side::Client) + "_t",
+        server: unit.end(index, Side::Server) + "_t",
+        receive: state.direction.map(|_| receive()),
+        received: state.direction.map(|_| format!("{of_state}_t")),
         messages: state.messages.iter().map(of_message).collect(),
     }
 }

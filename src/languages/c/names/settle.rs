@@ -2,7 +2,7 @@
 
 use super::spelling;
 use super::units::{Unit, Units};
-use super::{Extras, OfState, of_state, of_unit, spelled};
+use super::{Extras, of_state, of_unit};
 use crate::protocol::{Program, Protocol, Side};
 use std::collections::{BTreeSet, HashSet};
 
@@ -34,27 +34,22 @@ fn settled(protocol: &Protocol, unit: &Unit) -> Vec<Option<String>> {
         return settled;
     }
     let names = |index: usize, word: &str| -> Vec<String> {
-        let all = of_state(protocol, &unit.states[index], true, Extras::ALL).into_iter();
-        all.map(|what| spelled(&unit.prefix, word, what)).collect()
+        let state = &unit.states[index];
+        let all = of_state(protocol, unit, state, word, true, Extras::ALL);
+        all.into_iter().map(|declared| declared.name).collect()
     };
     let shortest_first = |index: &usize| (unit.states[*index].name.len(), *index);
     risky.sort_by_key(shortest_first);
-    let own = || {
-        of_unit(unit, Extras::ALL)
-            .into_iter()
-            .map(|what| unit.own(what))
-    };
-    let mut taken: HashSet<String> = own().collect();
+    let own = of_unit(unit, Extras::ALL).into_iter();
+    let mut taken: HashSet<String> = own.map(|(name, _)| name).collect();
     let mut losers = Vec::new();
     for index in risky {
         let word = &unit.states[index].name;
         let names = names(index, word);
         // In a state `client`, the tag of the client's endpoint has the name of the constant of a message `client`.
-        let tags = [Side::Client, Side::Server].map(OfState::InState);
-        let mut tags = tags
-            .map(|what| spelled(&unit.prefix, word, what))
-            .into_iter();
-        let meets_itself = tags.any(|tag| names.iter().filter(|name| **name == tag).count() > 1);
+        let tags = Side::BOTH.map(|side| spelling::message(&unit.side(side), word));
+        let is_twice = |tag: &String| names.iter().filter(|name| *name == tag).count() > 1;
+        let meets_itself = tags.iter().any(is_twice);
         let is_taken = names.iter().any(|name| taken.contains(name));
         if meets_itself || is_taken || is_of_library(unit, word) {
             losers.push(index);
@@ -106,8 +101,7 @@ fn risky(unit: &Unit) -> Vec<usize> {
             let rest = word.strip_prefix(side)?;
             rest.strip_prefix('_').or(rest.is_empty().then_some(""))
         };
-        let sides = [Side::Client, Side::Server];
-        let rests = sides.map(|side| of_side(side.word()).map(str::to_owned));
+        let rests = Side::BOTH.map(|side| of_side(side.word()).map(str::to_owned));
         std::iter::once(Some(word.to_owned()))
             .chain(rests)
             .flatten()

@@ -240,7 +240,7 @@ struct Lines {
 
 impl Write for Lines {
     fn write_str(&mut self, mut more: &str) -> Result {
-        while let Some(at) = more.bytes().position(|byte| byte == b'\n') {
+        while let Some(at) = more.find('\n') {
             self.text.push_str(&more[..at]);
             self.end_line();
             more = &more[at + 1..];

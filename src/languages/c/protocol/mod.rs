@@ -2,7 +2,6 @@
 
 mod device;
 
-use super::names::OfUnit;
 use super::names::units::UnitKind;
 use super::scope::Scope;
 use super::types::copies::{self, Copy};
@@ -74,7 +73,7 @@ pub fn header(scope: &Scope, unit: &UnitView) -> String {
     spelling::rendered(&HeaderView {
         unit,
         docs: spelling::docs(&docs),
-        name_macro: scope.unit.own(OfUnit::Name),
+        name_macro: spelling::constant(&scope.unit.prefix, "NAME"),
         refusal: scope.refusal(),
         fits_in: scope.fits_in(),
         has_shared: unit.states.iter().any(|state| state.is_shared),

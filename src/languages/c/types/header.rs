@@ -6,7 +6,6 @@ use super::layouts::{Content, Layouts, Place, Table};
 use super::{Types, is_bare};
 use crate::languages::c::VERSION;
 use crate::languages::c::ctype::CType;
-use crate::languages::c::names::OfType;
 use crate::languages::c::names::spelling;
 use crate::protocol::{self, Definition, Entry, Field, File, FileId, TypeDeclaration, TypeId};
 use askama::Template;
@@ -207,7 +206,7 @@ impl<'a> FileTypes<'a> {
         Variant {
             docs: spelling::docs(&variant.docs),
             text: name.to_owned(),
-            constant: self.types.of_type(id, OfType::Variant(name)),
+            constant: self.types.variant(id, name),
             member: spelling::member(name),
             members: variant.entries.iter().map(member).collect(),
         }

@@ -2,7 +2,6 @@
 
 use super::{Facts, Types, is_bare};
 use crate::languages::c::ctype::{Bytes, CType};
-use crate::languages::c::names::OfType;
 use crate::languages::c::names::spelling;
 use crate::protocol::{Definition, TypeId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -230,7 +229,7 @@ impl<'a> Layouts<'a> {
     pub fn declared(&mut self, id: TypeId) {
         let types = self.types;
         let word = types.declared_word(id);
-        let name = types.of_type(id, OfType::Type);
+        let name = format!("{word}_t");
         let mut fields = Vec::new();
         let of = match &types.program.ty(id).definition {
             Definition::Struct(members) => {
@@ -243,7 +242,7 @@ impl<'a> Layouts<'a> {
             }
             Definition::Enum(variants) => {
                 for variant in variants {
-                    let tag = types.of_type(id, OfType::Variant(variant.name.text()));
+                    let tag = types.variant(id, variant.name.text());
                     for entry in &variant.entries {
                         let place = Place::Variant {
                             of: name.clone(),
@@ -254,13 +253,9 @@ impl<'a> Layouts<'a> {
                         self.field(&mut fields, &ty, place, Some(&tag));
                     }
                 }
-                let tag = if is_bare(variants) {
-                    OfType::Type
-                } else {
-                    OfType::Tag
-                };
+                let tag = if is_bare(variants) { "t" } else { "tag_t" };
                 Content::Enum {
-                    tag: types.of_type(id, tag),
+                    tag: format!("{word}_{tag}"),
                     variants: variants.len(),
                 }
             }

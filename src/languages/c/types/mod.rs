@@ -11,7 +11,6 @@ use crate::languages::c::names::spelling;
 use crate::languages::c::names::units::{
     UnitStateId, Units, canonical, declared_word, is_small_alias,
 };
-use crate::languages::c::names::{self, OfType};
 use crate::protocol::{
     Builtin, Definition, EndpointType, FileId, Lengths, Program, Type, TypeDeclaration, TypeId,
 };
@@ -149,24 +148,13 @@ impl<'a> Types<'a> {
         let declared = self.program.ty(id);
         match declared.is_host(super::WORD) {
             true => host_name(declared),
-            false => self.of_type(id, OfType::Type),
+            false => self.declared_word(id) + "_t",
         }
     }
 
-    /// A name that a declared type declares.
-    pub fn of_type(&self, id: TypeId, what: OfType) -> String {
-        let word = self.declared_word(id);
-        match what {
-            OfType::Type => format!("{word}_t"),
-            OfType::Tag => format!("{word}_tag_t"),
-            OfType::Text => format!("{word}_text"),
-            OfType::Copy => format!("{word}_copy"),
-            OfType::Take => format!("{word}_take"),
-            OfType::Variant(name) => spelling::variant(&word, name),
-            OfType::Layout => names::of("layout", &word),
-            OfType::Fields => names::of("fields", &word),
-            OfType::Drop => names::of("drop", &word),
-        }
+    /// The constant of a variant of a declared enum.
+    pub fn variant(&self, id: TypeId, name: &str) -> String {
+        spelling::variant(&self.declared_word(id), name)
     }
 
     /// What the names of a declared type start with.

@@ -8,27 +8,47 @@ use std::sync::LazyLock;
 /// How names of one kind are written.
 pub type Spell = fn(&str) -> String;
 
+/// Words that mean something already.
+type Words = LazyLock<HashSet<&'static str>>;
+
 /// The hard keywords of either version. Soft keywords (`end`, `using`, `extension`, ...) need no escape.
-const KEYWORDS: &str = "abstract case catch class def do else enum export extends false final finally for forSome \
+static KEYWORDS: Words = Words::new(|| {
+    "abstract case catch class def do else enum export extends false final finally for forSome \
     given if implicit import lazy macro match new null object override package private protected return sealed super \
-    then this throw trait true try type val var while with yield _ derives inline";
+    then this throw trait true try type val var while with yield _ derives inline"
+        .split_whitespace()
+        .collect()
+});
 
 /// Members that every object has. A method or field with such a name gets a trailing `_`, whatever its arguments are.
-const OBJECT_MEMBERS: &str = "asInstanceOf clone eq equals finalize getClass hashCode isInstanceOf ne notify notifyAll \
-    synchronized toString";
+static OBJECT_MEMBERS: Words = Words::new(|| {
+    "asInstanceOf clone eq equals finalize getClass hashCode isInstanceOf ne notify notifyAll \
+    synchronized toString"
+        .split_whitespace()
+        .collect()
+});
 
 /// Members that every case class has in addition.
-const CASE_CLASS_MEMBERS: &str = "canEqual copy productArity productElement productElementName productElementNames \
-    productIterator productPrefix";
+static CASE_CLASS_MEMBERS: Words = Words::new(|| {
+    "canEqual copy productArity productElement productElementName productElementNames \
+    productIterator productPrefix"
+        .split_whitespace()
+        .collect()
+});
 
 /// Terms that may refer to something in a nearer scope than an object of the package, which then needs its full path: what
 /// generated objects themselves declare, the parameters and values of what they contain, and what endpoints inherit.
-const TERMS_IN_SIGHT: &str = "client client_ index init next number on onOrClosed open payload previous recv recvAsync \
-    recvOrClosed recvThen recvWithin robots robots_ server server_ start tryRecv values wait";
+static TERMS_IN_SIGHT: Words = Words::new(|| {
+    "client client_ index init next number on onOrClosed open payload previous recv recvAsync \
+    recvOrClosed recvThen recvWithin robots robots_ server server_ start tryRecv values wait"
+        .split_whitespace()
+        .collect()
+});
 
 /// Types that are in scope everywhere (`scala`, `Predef`, `java.lang`). A type parameter with such a name would shadow the type,
 /// which 2.13 warns about. If a state or message has such a name, generated code uses the full path of the type.
-const TYPES_IN_SIGHT: &str = "AbstractMethodError Any AnyRef AnyVal Appendable App Array Boolean BigDecimal BigInt \
+static TYPES_IN_SIGHT: Words = Words::new(|| {
+    "AbstractMethodError Any AnyRef AnyVal Appendable App Array Boolean BigDecimal BigInt \
     BufferedIterator Byte CanEqual CharSequence Char Character Class ClassLoader ClassManifest ClassValue Cloneable Comparable \
     Compiler Console Conversion Deprecated Double DummyImplicit Dynamic Either Enum Equals Equiv Error Exception Float Fractional \
     Function FunctionalInterface IArray IndexedSeq InheritableThreadLocal Int Integer Integral Iterable IterableOnce Iterator \
@@ -49,7 +69,10 @@ const TYPES_IN_SIGHT: &str = "AbstractMethodError Any AnyRef AnyVal Appendable A
     LinkageError NegativeArraySizeException NoClassDefFoundError NonEmptyTuple NoSuchFieldError NoSuchFieldException \
     NoSuchMethodError NoSuchMethodException NotImplementedError OptManifest OutOfMemoryError PolyFunction Predef \
     ReflectiveOperationException RuntimePermission ScalaReflectionException SerialVersionUID TypeNotPresentException \
-    UninitializedError UnknownError UnsatisfiedLinkError UnsupportedClassVersionError VerifyError VirtualMachineError";
+    UninitializedError UnknownError UnsatisfiedLinkError UnsupportedClassVersionError VerifyError VirtualMachineError"
+        .split_whitespace()
+        .collect()
+});
 
 /// Types in scope whose names end in their number of parts.
 const NUMBERED_TYPES_IN_SIGHT: [&str; 3] = ["Function", "Product", "Tuple"];
@@ -74,7 +97,7 @@ pub fn field_name(name: &str) -> String {
     let is_tuple_member = name
         .strip_prefix('_')
         .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
-    if is_object_member(&name) || is_in(CASE_CLASS_MEMBERS, &name) || is_tuple_member {
+    if is_object_member(&name) || CASE_CLASS_MEMBERS.contains(name.as_str()) || is_tuple_member {
         return name + "_";
     }
     // A soft keyword, except at the beginning of parameters.
@@ -148,18 +171,16 @@ pub fn is_in_sight(term: &str) -> bool {
     let is_numbered =
         letters.next() == Some('_') && letters.next().is_some_and(|second| second.is_ascii_digit());
     is_numbered
-        || is_in(TERMS_IN_SIGHT, plain)
+        || TERMS_IN_SIGHT.contains(plain)
         || is_object_member(plain)
-        || is_in(CASE_CLASS_MEMBERS, plain)
+        || CASE_CLASS_MEMBERS.contains(plain)
         || matches!(plain, "scala" | "java")
 }
 
 /// Whether a type of this name is in scope without any declaration.
 pub fn is_common_type(name: &str) -> bool {
-    static IN_SIGHT: LazyLock<HashSet<&str>> =
-        LazyLock::new(|| TYPES_IN_SIGHT.split_whitespace().collect());
     let is_numbered = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
-    IN_SIGHT.contains(name)
+    TYPES_IN_SIGHT.contains(name)
         || NUMBERED_TYPES_IN_SIGHT
             .iter()
             .any(|stem| name.strip_prefix(stem).is_some_and(is_numbered))
@@ -174,13 +195,8 @@ pub fn doc_line(line: &str) -> Cow<'_, str> {
     Cow::Owned(line.replace("/*", "/&#42;").replace("*/", "*&#47;"))
 }
 
-/// Whether a name is among these, which are separated by whitespace.
-fn is_in(words: &str, name: &str) -> bool {
-    words.split_whitespace().any(|word| word == name)
-}
-
 fn is_object_member(name: &str) -> bool {
-    is_in(OBJECT_MEMBERS, name) || name == "wait"
+    OBJECT_MEMBERS.contains(name) || name == "wait"
 }
 
 /// Full paths begin with `_root_`, which must not mean anything else.
@@ -196,7 +212,7 @@ fn small(name: &str) -> String {
 }
 
 fn escaped(name: String) -> String {
-    if is_in(KEYWORDS, &name) {
+    if KEYWORDS.contains(name.as_str()) {
         format!("`{name}`")
     } else {
         name

@@ -3,9 +3,9 @@
 use super::Snapshot;
 use super::names::name_at;
 use duologue::check;
-use duologue::endpoint::{Activity, Endpoint, next};
+use duologue::endpoint::{Endpoint, next};
 use duologue::graph::diagram::message_text;
-use duologue::graph::{Capacity, StateGraph, Step};
+use duologue::graph::{StateGraph, Step};
 use duologue::languages::{Options, Target, public_names};
 use duologue::protocol::text::bounded_type_text;
 use duologue::protocol::{
@@ -54,15 +54,6 @@ fn with_docs(mut text: String, docs: &Docs) -> String {
         let _ = write!(text, "\n{}\n", docs.join("\n"));
     }
     text
-}
-
-/// The states with messages, and what they say, as far as it fits.
-fn in_flight(capacity: Capacity) -> String {
-    match capacity {
-        Capacity::Bounded(1) => "at most 1 message".to_owned(),
-        Capacity::Bounded(most) => format!("at most {most} messages"),
-        Capacity::Unbounded => "any number of messages".to_owned(),
-    }
 }
 
 impl About<'_> {
@@ -279,31 +270,20 @@ impl About<'_> {
         let mut text = String::new();
         for target in Target::ALL {
             let names = public_names(self.snapshot.program(), target, self.options);
-            let names = names.protocols.get(id.index()).and_then(Option::as_ref);
-            let names = names.and_then(|names| names.states.get(at.index())?.as_ref());
-            let Some(names) = names else { continue };
-            for side in [Side::Client, Side::Server] {
-                let calls: Vec<&str> = match Endpoint::of(protocol, side).activity(at) {
-                    Activity::Sends => names
-                        .messages
-                        .iter()
-                        .take(PARTS)
-                        .map(|names| names.send.as_str())
-                        .collect(),
-                    Activity::Receives => names.receive.as_deref().into_iter().collect(),
-                    Activity::Over => Vec::new(),
-                };
-                let endpoint = match side {
-                    Side::Client => &names.client,
-                    Side::Server => &names.server,
-                };
-                let calls: Vec<String> = calls.iter().map(|call| format!("`{call}`")).collect();
+            let Some(names) = names.state(id, at) else {
+                continue;
+            };
+            for side in Side::BOTH {
+                let calls = names.calls(Endpoint::of(protocol, side).activity(at));
+                let calls = calls.iter().take(PARTS).map(|call| format!("`{call}`"));
+                let calls: Vec<String> = calls.collect();
                 let separator = if calls.is_empty() { "" } else { ": " };
                 let _ = writeln!(
                     text,
-                    "- {}, {}: `{endpoint}`{separator}{}",
+                    "- {}, {}: `{}`{separator}{}",
                     target.name(),
                     side.word(),
+                    names.endpoint(side),
                     calls.join(", ")
                 );
             }
@@ -340,8 +320,7 @@ impl About<'_> {
         let mut lines = String::new();
         for target in Target::ALL {
             let names = public_names(program, target, self.options);
-            let names = names.protocols.get(id.index()).and_then(Option::as_ref);
-            let names = names.and_then(|names| names.states.get(at.index())?.as_ref());
+            let names = names.state(id, at);
             if let Some(names) = names.and_then(|names| names.messages.get(position)) {
                 let _ = writeln!(
                     lines,
@@ -414,8 +393,8 @@ fn capacity(protocol: &Protocol) -> String {
     let (to_server, to_client) = StateGraph::of(protocol).capacities();
     format!(
         "\nIn flight: {} to the server, {} to the client\n",
-        in_flight(to_server),
-        in_flight(to_client)
+        to_server.words(),
+        to_client.words()
     )
 }
 

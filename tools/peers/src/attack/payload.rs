@@ -1,7 +1,7 @@
 //! The ways in which the bytes of a payload can be wrong.
 
-use super::sample::{Part, Sample, Sampler, Spot};
-use crate::talk::{Value, is_payload, write_count};
+use super::sample::Maker;
+use crate::talk::{Encoder, Spot, SpotKind, Value, is_payload, write_count};
 use duologue::protocol::{Entry, Program, Type};
 use duologue::sizes::Sizes;
 
@@ -41,8 +41,16 @@ impl Payloads {
         known: &[Vec<Value>],
     ) -> Payloads {
         let mut payloads = Payloads::default();
-        let mut add = |sample: Sample, random: u64| {
-            payloads.add(&sample);
+        let mut add = |values: &[Value], random: u64| {
+            let mut sample = Encoder::new(program);
+            let is_encoded = entries.iter().zip(values).all(|(entry, value)| {
+                let (ty, name) = (entry.ty.substitute(arguments), entry.name.text());
+                sample.value(&ty, &entry.lengths, value, name).is_ok()
+            });
+            if !is_encoded {
+                return;
+            }
+            payloads.add(&sample, sizes);
             let mut random = seed.wrapping_add(random);
             for number in 0..CHANGES {
                 let bytes = change(&sample.bytes, &mut random);
@@ -56,18 +64,16 @@ impl Payloads {
         };
         let (mut choice, mut count) = (0, 1);
         while choice < count.min(VARIANTS) {
-            let mut sampler = Sampler::new(program, sizes, choice);
-            let Some(sample) = sampler.payload(entries, arguments, &[]) else {
+            let mut maker = Maker::new(program, choice);
+            let Some(values) = maker.payload(entries, arguments) else {
                 break;
             };
-            count = sampler.variants;
-            add(sample, choice as u64);
+            count = maker.variants;
+            add(&values, choice as u64);
             choice += 1;
         }
         for values in known.iter().take(VARIANTS) {
-            let mut sampler = Sampler::new(program, sizes, 0);
-            let sample = sampler.payload(entries, arguments, values);
-            sample.into_iter().for_each(|sample| add(sample, 0));
+            add(values, 0);
         }
         if is_fixed {
             let size = payloads.right.as_ref().map_or(0, Vec::len);
@@ -83,11 +89,11 @@ impl Payloads {
         payloads
     }
 
-    fn add(&mut self, sample: &Sample) {
+    fn add(&mut self, sample: &Encoder<'_>, sizes: &Sizes) {
         for spot in &sample.spots {
             let path = &spot.path;
-            match spot.part {
-                Part::Flag => {
+            match &spot.kind {
+                SpotKind::Flag => {
                     for byte in [2, 255] {
                         let bytes = replaced(sample, spot.at, spot.at + 1, &[byte]);
                         self.wrong.push((
@@ -96,7 +102,7 @@ impl Payloads {
                         ));
                     }
                 }
-                Part::Real => {
+                SpotKind::Real => {
                     // A signaling NaN with a payload.
                     let width = spot.end - spot.at;
                     let mut number = vec![0x55; width];
@@ -108,15 +114,15 @@ impl Payloads {
                     let bytes = replaced(sample, spot.at, spot.end, &number);
                     self.unusual.push((format!("NaN in `{path}`"), bytes));
                 }
-                Part::Variant { count } => {
+                SpotKind::Variant(count) => {
                     let number = number_end(sample, spot.at);
-                    for (name, bytes) in counts(count as u64, "variant", count_at(sample, spot.at))
+                    for (name, bytes) in counts(*count as u64, "variant", count_at(sample, spot.at))
                     {
                         let bytes = replaced(sample, spot.at, number, &bytes);
                         self.wrong.push((format!("{name} in `{path}`"), bytes));
                     }
                 }
-                Part::Counted { .. } => self.add_counted(sample, spot),
+                SpotKind::Counted { .. } => self.add_counted(sample, spot, sizes),
             }
         }
         let mut longer = sample.bytes.clone();
@@ -132,17 +138,18 @@ impl Payloads {
         }
     }
 
-    fn add_counted(&mut self, sample: &Sample, spot: &Spot) {
-        let Part::Counted {
+    fn add_counted(&mut self, sample: &Encoder<'_>, spot: &Spot, sizes: &Sizes) {
+        let SpotKind::Counted {
             content,
-            least,
+            ref item,
             most,
             is_text,
-            is_list,
-        } = spot.part
+        } = spot.kind
         else {
             return;
         };
+        let least = item.as_ref().map_or(1, |item| sizes.of_type(item).least);
+        let is_list = item.is_some();
         let path = &spot.path;
         let own = count_at(sample, spot.at);
         let left = (sample.bytes.len() - content) as u64;
@@ -227,18 +234,18 @@ fn counts(beyond: u64, what: &str, own: u64) -> Vec<(String, Vec<u8>)> {
 }
 
 /// The number that a count says.
-fn count_at(sample: &Sample, at: usize) -> u64 {
+fn count_at(sample: &Encoder<'_>, at: usize) -> u64 {
     let bytes = &sample.bytes[at..number_end(sample, at)];
     let digits = bytes.iter().rev();
     digits.fold(0, |number, byte| number << 7 | u64::from(byte & 0x7f))
 }
 
-fn number_end(sample: &Sample, at: usize) -> usize {
+fn number_end(sample: &Encoder<'_>, at: usize) -> usize {
     let rest = sample.bytes[at..].iter();
     at + 1 + rest.take_while(|byte| **byte >= 0x80).count()
 }
 
-fn replaced(sample: &Sample, at: usize, end: usize, with: &[u8]) -> Vec<u8> {
+fn replaced(sample: &Encoder<'_>, at: usize, end: usize, with: &[u8]) -> Vec<u8> {
     [&sample.bytes[..at], with, &sample.bytes[end..]].concat()
 }
 

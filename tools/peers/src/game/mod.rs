@@ -8,12 +8,11 @@ pub use input::{Input, Script, Text};
 pub use output::{Output, Style};
 pub use peer::Peer;
 
-use crate::talk::{Event, Robot, Talk};
+use crate::talk::{Arrival, Event, Robot, Talk};
 use clap::ValueEnum;
 use duologue::protocol::Side;
 use duologue::source;
 use duologue_project::Failure;
-use peer::Answer;
 use std::collections::VecDeque;
 
 /// What lines mean, for the help.
@@ -155,7 +154,7 @@ impl Game<'_> {
         };
         let (side, before) = (peer.side, self.talk.fork());
         let answer = peer.wait(&mut self.talk)?;
-        if let Answer::Left(_) = answer {
+        if let Arrival::Left(_) = answer {
             self.talk.leave(side);
         }
         let Some(event) = self.talk.events().next_back().cloned() else {
@@ -163,7 +162,7 @@ impl Game<'_> {
         };
         self.robot.note(&event);
         self.output.event(&event)?;
-        if let Answer::Left(Some(words)) = answer {
+        if let Arrival::Left(Some(words)) = answer {
             return Err(Failure::Environment(format!(
                 "the {} has left: {words}",
                 side.word()
@@ -309,13 +308,12 @@ impl Game<'_> {
                 return Ok(Ok(Step::Played));
             }
             ("leave" | "l", side) => {
-                let sides = [Side::Client, Side::Server];
                 let side = match side {
-                    None => sides
+                    None => Side::BOTH
                         .into_iter()
                         .find(own)
                         .filter(|_| self.robots.is_some()),
-                    Some(word) => match sides.into_iter().find(|side| side.word() == word) {
+                    Some(word) => match Side::named(word) {
                         Some(side) => Some(side),
                         None => {
                             let at = command.find(word).unwrap_or_default() + 1;
@@ -356,17 +354,13 @@ pub fn say(talk: &mut Talk<'_>, line: &str) -> Result<(), (usize, String)> {
     let text = &line[at..];
     let spaces = text.len() - text.trim_start().len();
     let (at, text) = (at + spaces, text.trim());
-    let from = match receiver {
-        None => None,
-        Some("client") => Some(Side::Server),
-        Some("server") => Some(Side::Client),
-        Some(other) => {
-            let words = format!("`{other}` is neither `client` nor `server`");
-            return Err((0, words));
-        }
-    };
-    if text == "closed" && from.is_some() {
-        talk.leave(from.unwrap_or(Side::Client));
+    let from = receiver.map(|word| {
+        let side = Side::named(word).map(Side::dual);
+        side.ok_or_else(|| (0, format!("`{word}` is neither `client` nor `server`")))
+    });
+    let from = from.transpose()?;
+    if let (Some(from), "closed") = (from, text) {
+        talk.leave(from);
         return Ok(());
     }
     if let (Some(from), Some(active)) = (from, talk.active())

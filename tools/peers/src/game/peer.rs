@@ -31,14 +31,6 @@ pub struct Peer {
     is_over: bool,
 }
 
-/// What a peer has done.
-pub enum Answer {
-    /// Sent the message that is the last event of the session.
-    Message,
-    /// Left, with a text if it says why.
-    Left(Option<&'static str>),
-}
-
 impl Peer {
     /// Connects to a server, and begins a session in which the peer plays `side`.
     pub fn connect(
@@ -117,17 +109,13 @@ impl Peer {
     }
 
     /// Waits for what the peer does.
-    pub fn wait(&mut self, talk: &mut Talk<'_>) -> Result<Answer, Failure> {
+    pub fn wait(&mut self, talk: &mut Talk<'_>) -> Result<Arrival, Failure> {
         let deadline = Instant::now() + self.patience;
         loop {
             match self.stream.arrival(talk) {
-                Ok(Some(Arrival::Message)) => {
-                    self.is_over = talk.active().is_none();
-                    return Ok(Answer::Message);
-                }
-                Ok(Some(Arrival::Left(why))) => {
-                    self.is_over = true;
-                    return Ok(Answer::Left(why));
+                Ok(Some(arrival)) => {
+                    self.is_over = talk.active().is_none() || arrival != Arrival::Message;
+                    return Ok(arrival);
                 }
                 Ok(None) => {}
                 Err(words) => {

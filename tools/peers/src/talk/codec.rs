@@ -44,44 +44,154 @@ pub(super) fn read_count(bytes: &[u8]) -> Result<Option<(u64, usize)>, &'static 
     Ok(None)
 }
 
-/// Appends the encoding of a value of a type. Fails for a value that cannot leave its process.
-pub(super) fn encode(
-    program: &Program,
-    ty: &Type,
-    value: &Value,
-    out: &mut Vec<u8>,
-) -> Result<(), &'static str> {
-    match (program.shape(ty, Lengths::NONE).0, value) {
-        (Shape::Builtin(builtin), value) => encode_builtin(builtin, value, out),
-        (Shape::List(item), Value::List(items)) => {
-            write_count(out, items.len() as u64);
-            let mut items = items.iter();
-            items.try_for_each(|value| encode(program, item.ty, value, out))
+/// A part of a payload in which something can be wrong.
+#[derive(Clone, Debug)]
+pub struct Spot {
+    /// Where it begins and ends in the payload.
+    pub at: usize,
+    /// The byte after it.
+    pub end: usize,
+    /// What it is.
+    pub kind: SpotKind,
+    /// The value that it belongs to, as `customer.name`.
+    pub path: String,
+}
+
+/// What a part of a payload is.
+#[derive(Clone, Debug)]
+pub enum SpotKind {
+    /// A byte that is 0 or 1.
+    Flag,
+    /// A floating point number.
+    Real,
+    /// A count and what it counts, from `content` on: items of a type, or bytes.
+    Counted {
+        /// Where what is counted begins.
+        content: usize,
+        /// The type of the items.
+        item: Option<Type>,
+        /// The most that the protocol allows.
+        most: Option<u64>,
+        /// Whether the bytes are a text.
+        is_text: bool,
+    },
+    /// The number of a variant, of this many.
+    Variant(usize),
+}
+
+/// Encodes values, and notes the parts in which something can be wrong.
+#[derive(Debug)]
+pub struct Encoder<'p> {
+    program: &'p Program,
+    /// The encoding.
+    pub bytes: Vec<u8>,
+    /// Its parts.
+    pub spots: Vec<Spot>,
+}
+
+impl<'p> Encoder<'p> {
+    /// An encoder that has no values yet.
+    #[must_use]
+    pub fn new(program: &'p Program) -> Encoder<'p> {
+        Encoder {
+            program,
+            bytes: Vec::new(),
+            spots: Vec::new(),
         }
-        (Shape::Option(item), Value::Option(inner)) => {
-            out.push(u8::from(inner.is_some()));
-            let mut inner = inner.iter();
-            inner.try_for_each(|value| encode(program, item.ty, value, out))
+    }
+
+    fn spot(&mut self, at: usize, kind: SpotKind, path: &str) {
+        let (end, path) = (self.bytes.len(), path.to_owned());
+        self.spots.push(Spot {
+            at,
+            end,
+            kind,
+            path,
+        });
+    }
+
+    /// Appends the encoding of a value of a type.
+    ///
+    /// # Errors
+    /// The value cannot leave its process.
+    pub fn value(
+        &mut self,
+        ty: &Type,
+        lengths: &Lengths,
+        value: &Value,
+        path: &str,
+    ) -> Result<(), &'static str> {
+        let at = self.bytes.len();
+        let (shape, lengths) = self.program.shape(ty, lengths);
+        let counted = |content, item, is_text| SpotKind::Counted {
+            content,
+            item,
+            most: lengths.most.map(|limit| limit.most),
+            is_text,
+        };
+        match (shape, value) {
+            (Shape::Builtin(builtin), value) => {
+                encode_builtin(builtin, value, &mut self.bytes)?;
+                let kind = match (builtin, value) {
+                    (Builtin::Bool, _) => SpotKind::Flag,
+                    (Builtin::F32 | Builtin::F64, _) => SpotKind::Real,
+                    (_, Value::Text(text)) => counted(self.bytes.len() - text.len(), None, true),
+                    (_, Value::Bytes(bytes)) => {
+                        counted(self.bytes.len() - bytes.len(), None, false)
+                    }
+                    _ => return Ok(()),
+                };
+                self.spot(at, kind, path);
+                Ok(())
+            }
+            (Shape::List(item), Value::List(items)) => {
+                write_count(&mut self.bytes, items.len() as u64);
+                let content = self.bytes.len();
+                let items = items.iter().enumerate();
+                self.values(items.map(|(at, value)| (item, value, format!("{path}[{at}]"))))?;
+                self.spot(at, counted(content, Some(item.ty.clone()), false), path);
+                Ok(())
+            }
+            (Shape::Option(item), Value::Option(inner)) => {
+                self.bytes.push(u8::from(inner.is_some()));
+                self.spot(at, SpotKind::Flag, path);
+                self.values(inner.iter().map(|value| (item, &**value, path.to_owned())))
+            }
+            (Shape::Tuple(items), Value::Tuple(values)) => {
+                let items = items.into_iter().zip(values).enumerate();
+                self.values(items.map(|(at, (item, value))| (item, value, format!("{path}.{at}"))))
+            }
+            (Shape::Struct(fields), Value::Struct(values)) => {
+                let fields = fields.iter().map(Part::from).zip(values);
+                self.values(
+                    fields.map(|(field, (name, value))| (field, value, format!("{path}.{name}"))),
+                )
+            }
+            (Shape::Enum(variants), Value::Variant(name, values)) => {
+                let mut names = variants.iter().map(|variant| variant.name.text());
+                let index = names.position(|known| known == &**name);
+                let index = index.ok_or("the variant does not exist")?;
+                write_count(&mut self.bytes, index as u64);
+                self.spot(at, SpotKind::Variant(variants.len()), path);
+                let entries = variants[index].entries.iter().zip(values);
+                self.values(entries.map(|(entry, value)| {
+                    (Part::from(entry), value, format!("{path}.{}", entry.name))
+                }))
+            }
+            (Shape::Endpoint(_), _) => Err("an endpoint cannot leave its process"),
+            (Shape::Unknown, _) => Err("a value of a type parameter cannot leave its process"),
+            _ => Err("a value of a type of the host program cannot leave its process"),
         }
-        (Shape::Tuple(items), Value::Tuple(values)) => {
-            let mut parts = items.iter().zip(values);
-            parts.try_for_each(|(item, value)| encode(program, item.ty, value, out))
+    }
+
+    fn values<'v>(
+        &mut self,
+        parts: impl Iterator<Item = (Part<'v>, &'v Value, String)>,
+    ) -> Result<(), &'static str> {
+        for (part, value, path) in parts {
+            self.value(part.ty, part.lengths, value, &path)?;
         }
-        (Shape::Struct(fields), Value::Struct(values)) => {
-            let mut parts = fields.iter().zip(values);
-            parts.try_for_each(|(field, (_, value))| encode(program, &field.ty, value, out))
-        }
-        (Shape::Enum(variants), Value::Variant(name, values)) => {
-            let mut names = variants.iter().map(|variant| variant.name.text());
-            let index = names.position(|known| known == &**name);
-            let index = index.ok_or("the variant does not exist")?;
-            write_count(out, index as u64);
-            let mut parts = variants[index].entries.iter().zip(values);
-            parts.try_for_each(|(entry, value)| encode(program, &entry.ty, value, out))
-        }
-        (Shape::Endpoint(_), _) => Err("an endpoint cannot leave its process"),
-        (Shape::Unknown, _) => Err("a value of a type parameter cannot leave its process"),
-        _ => Err("a value of a type of the host program cannot leave its process"),
+        Ok(())
     }
 }
 

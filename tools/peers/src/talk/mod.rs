@@ -9,7 +9,7 @@ mod stream;
 mod value;
 
 pub use bytes::bytes_of;
-pub use codec::{is_payload, write_count};
+pub use codec::{Encoder, Spot, SpotKind, is_payload, write_count};
 pub use robot::Robot;
 pub use session::{Event, Talk};
 pub use stream::{Arrival, Control, Greeting, Stream};

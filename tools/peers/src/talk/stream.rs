@@ -1,10 +1,10 @@
 //! The connecting side of a byte stream, by `docs/wire.md`: what it writes, and what it makes of the bytes that it reads.
 
-use super::codec::{Decoder, encode, read_count, write_count};
+use super::codec::{Decoder, Encoder, read_count, write_count};
 use super::session::{Event, Talk};
 use super::value::Fault;
 use duologue::fingerprint::Fingerprint;
-use duologue::protocol::Side;
+use duologue::protocol::{Lengths, Side};
 use duologue::sizes::Sizes;
 
 /// The largest payload that is accepted, in bytes.
@@ -223,12 +223,13 @@ impl Stream {
             return Ok(vec![0, 3, 0]);
         };
         let types = before.types(talk.protocol(), *position);
-        let mut payload = Vec::new();
+        let mut payload = Encoder::new(talk.program());
         for (ty, value) in types.iter().zip(values) {
-            if let Err(words) = encode(talk.program(), ty, value, &mut payload) {
+            if let Err(words) = payload.value(ty, Lengths::NONE, value, "") {
                 return refuse(words);
             }
         }
+        let payload = payload.bytes;
         if payload.len() as u64 > self.largest {
             return Err(Fault::new(
                 0,

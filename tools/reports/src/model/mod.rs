@@ -1,79 +1,30 @@
 //! A checked program as data for other programs: everything resolved, with the documentation at its elements. Within version 1,
-//! fields are only added. `docs/model.schema.json` describes every field.
+//! members are only added. `docs/model.schema.json` describes every member.
 
-mod names;
 mod protocols;
 mod types;
 
-use crate::record::{Range, range};
+use crate::record::range;
 use duologue::check::CheckedProgram;
-use duologue::languages::Options;
+use duologue::languages::public_names::PublicNames;
+use duologue::languages::{Options, Target, public_names};
 use duologue::name::Name;
 use duologue::protocol::{Docs, FileId, Program};
 use duologue::source::{SourceId, Sources, Span};
 use duologue::wire::Sizes;
-use names::AllNames;
 pub use protocols::activity;
-use protocols::{InstanceModel, ProtocolModel};
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use types::{BoundModel, BuiltinModel, TypeModel};
 
 /// The JSON Schema of a model.
 pub const SCHEMA: &str = duologue::pages::MODEL_SCHEMA;
 
-/// A checked program. Elements refer to each other by their positions in these lists.
+/// A checked program. Elements refer to each other by their positions in its lists.
 #[derive(Debug, Serialize)]
-pub struct Model {
-    version: u32,
-    tool: ToolModel,
-    files: Vec<FileModel>,
-    builtins: Vec<BuiltinModel>,
-    types: Vec<TypeModel>,
-    bounds: Vec<BoundModel>,
-    protocols: Vec<ProtocolModel>,
-    instances: Vec<InstanceModel>,
-}
+pub struct Model(Object);
 
-#[derive(Debug, Serialize)]
-struct ToolModel {
-    name: &'static str,
-    version: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct FileModel {
-    /// As findings name it.
-    name: String,
-    /// As generated code names it, independent of the working directory.
-    path: String,
-    package: Vec<String>,
-    docs: String,
-    is_input: bool,
-    imports: Vec<usize>,
-    types: Vec<usize>,
-    bounds: Vec<usize>,
-    protocols: Vec<usize>,
-    instances: Vec<usize>,
-}
-
-/// A range of a file.
-#[derive(Debug, Serialize)]
-struct SpanModel {
-    file: usize,
-    #[serde(flatten)]
-    range: Range,
-}
-
-/// What every declaration has.
-#[derive(Debug, Serialize)]
-struct HeadModel {
-    name: String,
-    full_name: String,
-    file: usize,
-    docs: String,
-    span: SpanModel,
-}
+type Object = Map<String, Value>;
 
 /// What every element of the model needs.
 struct Context<'a> {
@@ -81,7 +32,7 @@ struct Context<'a> {
     program: &'a Program,
     sources: &'a Sources,
     sizes: Sizes,
-    names: AllNames,
+    names: Vec<(Target, PublicNames)>,
     /// The file of each text.
     files: HashMap<SourceId, usize>,
 }
@@ -92,31 +43,25 @@ impl Model {
     pub fn of(checked: &CheckedProgram, sources: &Sources, options: &Options) -> Model {
         let program = checked.program();
         let files = program.files.iter().enumerate();
+        let names = Target::ALL.map(|target| (target, public_names(program, target, options)));
         let context = Context {
             checked,
             program,
             sources,
             sizes: Sizes::of(program),
-            names: AllNames::of(program, options),
+            names: names.into(),
             files: files.map(|(index, file)| (file.source, index)).collect(),
         };
-        Model {
-            version: 1,
-            tool: ToolModel {
-                name: "duologue",
-                version: env!("CARGO_PKG_VERSION"),
-            },
-            files: program
-                .files
-                .iter()
-                .map(|file| context.file(file))
-                .collect(),
-            builtins: types::builtins(),
-            types: types::types(&context),
-            bounds: types::bounds(&context),
-            protocols: protocols::protocols(&context),
-            instances: protocols::instances(&context),
-        }
+        Model(object! {
+            "version": 1,
+            "tool": object! { "name": "duologue", "version": env!("CARGO_PKG_VERSION") },
+            "files": list(&program.files, |file| context.file(file)),
+            "builtins": types::builtins(),
+            "types": types::types(&context),
+            "bounds": types::bounds(&context),
+            "protocols": protocols::protocols(&context),
+            "instances": protocols::instances(&context),
+        })
     }
 
     /// The model as JSON that people can read; ends with a line break.
@@ -141,35 +86,39 @@ pub fn span(
 }
 
 impl Context<'_> {
-    fn head(&self, name: &Name, file: FileId, lines: &Docs) -> HeadModel {
-        HeadModel {
-            name: name.to_string(),
-            full_name: self.program.full_name(file, name.text()),
-            file: file.index(),
-            docs: docs(lines),
-            span: self.span(name.span),
+    /// What every declaration has.
+    fn head(&self, name: &Name, file: FileId, lines: &Docs) -> Object {
+        object! {
+            "name": name.text(),
+            "full_name": self.program.full_name(file, name.text()),
+            "file": file.index(),
+            "docs": docs(lines),
+            "span": self.span(name.span),
         }
     }
 
-    fn file(&self, file: &duologue::protocol::File) -> FileModel {
-        FileModel {
-            name: self.sources.get(file.source).name().to_owned(),
-            path: file.path.clone(),
-            package: file.package.iter().map(ToString::to_string).collect(),
-            docs: docs(&file.docs),
-            is_input: file.is_input,
-            imports: file.imports.iter().map(|id| id.index()).collect(),
-            types: file.types.iter().map(|id| id.index()).collect(),
-            bounds: file.bounds.iter().map(|id| id.index()).collect(),
-            protocols: file.protocols.iter().map(|id| id.index()).collect(),
-            instances: file.instances.iter().map(|id| id.index()).collect(),
+    fn file(&self, file: &duologue::protocol::File) -> Object {
+        object! {
+            // As findings name it, and as generated code does, independent of the working directory.
+            "name": self.sources.get(file.source).name(),
+            "path": file.path.as_str(),
+            "package": list(&file.package, |part| part.text()),
+            "docs": docs(&file.docs),
+            "is_input": file.is_input,
+            "imports": list(&file.imports, |id| id.index()),
+            "types": list(&file.types, |id| id.index()),
+            "bounds": list(&file.bounds, |id| id.index()),
+            "protocols": list(&file.protocols, |id| id.index()),
+            "instances": list(&file.instances, |id| id.index()),
         }
     }
 
-    fn span(&self, span: Span) -> SpanModel {
-        SpanModel {
-            file: self.files[&span.source],
-            range: range(span, self.sources),
+    fn span(&self, span: Span) -> Object {
+        let range = range(span, self.sources);
+        object! {
+            "file": self.files[&span.source],
+            "start": json!(range.start),
+            "end": json!(range.end),
         }
     }
 
@@ -178,6 +127,17 @@ impl Context<'_> {
         let words = self.sources.slice(span).split_whitespace();
         words.collect::<Vec<_>>().join(" ")
     }
+
+    /// Something about the names in generated code, target by target.
+    fn names<'n, T: Into<Value>>(&'n self, of: impl Fn(&'n PublicNames) -> Option<T>) -> Object {
+        let all = self.names.iter();
+        all.map(|(target, names)| (target.name().to_owned(), of(names).into()))
+            .collect()
+    }
+}
+
+fn list<'t, T, V: Into<Value>>(all: &'t [T], each: impl FnMut(&'t T) -> V) -> Vec<Value> {
+    all.iter().map(each).map(Into::into).collect()
 }
 
 /// The lines of a documentation comment as one text.

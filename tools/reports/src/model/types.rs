@@ -1,328 +1,176 @@
 //! Types, bounds and what messages carry.
 
-use super::names::ByTarget;
-use super::{Context, HeadModel, SpanModel, docs};
+use super::protocols::bytes;
+use super::{Context, Object, docs, list};
+use duologue::protocol::text::builtin_word;
 use duologue::protocol::{
-    Bound, Builtin, Definition, Entry, Lengths, Mappings, Parameter, Type, TypeDeclaration,
+    Bound, Builtin, Definition, Entry, Lengths, Mappings, Parameter, Type, TypeDeclaration, TypeId,
 };
-use duologue::wire::Size;
-use serde::Serialize;
-use std::collections::BTreeMap;
-
-#[derive(Debug, Serialize)]
-pub struct BuiltinModel {
-    name: &'static str,
-    words: Vec<&'static str>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct TypeModel {
-    #[serde(flatten)]
-    head: HeadModel,
-    #[serde(flatten)]
-    definition: DefinitionModel,
-    /// How many bytes encoded values take.
-    bytes: SizeModel,
-    names: ByTarget<Option<String>>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum DefinitionModel {
-    Alias {
-        target: TypeUse,
-    },
-    Struct {
-        fields: Vec<FieldModel>,
-    },
-    Enum {
-        variants: Vec<VariantModel>,
-    },
-    Extern {
-        mappings: BTreeMap<&'static str, MappingModel>,
-        bounds: Vec<BoundUse>,
-    },
-    Undeclared,
-}
-
-#[derive(Debug, Serialize)]
-struct FieldModel {
-    name: String,
-    docs: String,
-    span: SpanModel,
-    #[serde(rename = "type")]
-    ty: TypeUse,
-    text: String,
-}
-
-#[derive(Debug, Serialize)]
-struct VariantModel {
-    name: String,
-    docs: String,
-    span: SpanModel,
-    entries: Vec<EntryModel>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct EntryModel {
-    name: String,
-    /// Whether the name was derived from the type.
-    is_derived: bool,
-    span: SpanModel,
-    #[serde(rename = "type")]
-    ty: TypeUse,
-    /// The type as it is written.
-    text: String,
-}
-
-/// A type where it is used.
-#[derive(Debug, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum TypeUse {
-    Builtin {
-        name: &'static str,
-        /// The most bytes of a text.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        most: Option<u64>,
-    },
-    List {
-        item: Box<TypeUse>,
-        /// The most items.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        most: Option<u64>,
-    },
-    Option {
-        item: Box<TypeUse>,
-    },
-    Tuple {
-        items: Vec<TypeUse>,
-    },
-    Named {
-        #[serde(rename = "type")]
-        id: usize,
-        name: String,
-    },
-    Parameter {
-        position: u32,
-        name: String,
-    },
-    Endpoint {
-        protocol: usize,
-        side: &'static str,
-        state: usize,
-        arguments: Vec<TypeUse>,
-    },
-}
-
-#[derive(Debug, Serialize)]
-pub struct SizeModel {
-    least: u64,
-    /// `null` if there is no bound, or none that is known.
-    most: Option<u64>,
-}
-
-impl From<Size> for SizeModel {
-    fn from(size: Size) -> SizeModel {
-        SizeModel {
-            least: size.least,
-            most: size.most,
-        }
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct MappingModel {
-    name: String,
-    from: Option<String>,
-    drop: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct BoundModel {
-    #[serde(flatten)]
-    head: HeadModel,
-    mappings: BTreeMap<&'static str, MappingModel>,
-}
-
-/// A bound where it is used.
-#[derive(Debug, Serialize)]
-pub struct BoundUse {
-    name: String,
-    /// `null` for a built-in one.
-    bound: Option<usize>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct ParameterModel {
-    name: String,
-    bounds: Vec<BoundUse>,
-}
+use serde_json::Value;
 
 /// The built-in types, each with all words for it.
-pub fn builtins() -> Vec<BuiltinModel> {
-    let mut found: Vec<(Builtin, BuiltinModel)> = Vec::new();
-    for (word, builtin) in Builtin::WORDS {
-        match found.iter_mut().find(|(known, _)| *known == builtin) {
-            Some((_, model)) => model.words.push(word),
-            None => {
-                let words = vec![word];
-                found.push((builtin, BuiltinModel { name: word, words }));
-            }
-        }
-    }
-    found.into_iter().map(|(_, model)| model).collect()
+pub fn builtins() -> Vec<Value> {
+    let words = |builtin| {
+        let words = Builtin::WORDS.iter().filter(move |(_, it)| *it == builtin);
+        words
+            .map(|(word, _)| Value::from(*word))
+            .collect::<Vec<_>>()
+    };
+    let first = |(word, builtin): &&(&str, Builtin)| builtin_word(*builtin) == *word;
+    let all = Builtin::WORDS.iter().filter(first);
+    all.map(|(name, builtin)| object! { "name": *name, "words": words(*builtin) }.into())
+        .collect()
 }
 
-pub fn types(context: &Context<'_>) -> Vec<TypeModel> {
-    let types = context.program.types.iter().enumerate();
-    let types = types.map(|(index, declared)| TypeModel {
-        head: context.head(&declared.name, declared.file, &declared.docs),
-        definition: context.definition(declared),
-        bytes: SizeModel::from(
-            context
-                .sizes
-                .of_type(&Type::Named(duologue::protocol::TypeId::new(index))),
-        ),
-        names: context.names.of_type(index),
+pub fn types(context: &Context<'_>) -> Vec<Value> {
+    let ids = (0..context.program.types.len()).map(TypeId::new);
+    let types = ids.map(|id| {
+        let declared = context.program.ty(id);
+        let mut members = context.head(&declared.name, declared.file, &declared.docs);
+        members.extend(context.definition(declared));
+        let size = context.sizes.of_type(&Type::Named(id));
+        Value::from(object! {
+            members;
+            "bytes": bytes(size),
+            "names": context.names(|names| names.types[id.index()].clone()),
+        })
     });
     types.collect()
 }
 
-pub fn bounds(context: &Context<'_>) -> Vec<BoundModel> {
-    let bounds = context.program.bounds.iter();
-    let bounds = bounds.map(|bound| BoundModel {
-        head: context.head(&bound.name, bound.file, &bound.docs),
-        mappings: mappings(&bound.mappings),
-    });
-    bounds.collect()
+pub fn bounds(context: &Context<'_>) -> Vec<Value> {
+    list(&context.program.bounds, |bound| {
+        object! {
+            context.head(&bound.name, bound.file, &bound.docs);
+            "mappings": mappings(&bound.mappings),
+        }
+    })
 }
 
-fn mappings(mappings: &Mappings) -> BTreeMap<&'static str, MappingModel> {
+fn mappings(mappings: &Mappings) -> Object {
     let each = mappings.iter().map(|(language, mapping)| {
-        let mapping = MappingModel {
-            name: mapping.name.clone(),
-            from: mapping.from.clone(),
-            drop: mapping.drop.clone(),
+        let mapping = object! {
+            "name": mapping.name.as_str(),
+            "from": mapping.from.as_deref(),
+            "drop": mapping.drop.as_deref(),
         };
-        (language.word, mapping)
+        (language.word.to_owned(), mapping.into())
     });
     each.collect()
 }
 
 impl Context<'_> {
-    fn definition(&self, declared: &TypeDeclaration) -> DefinitionModel {
+    fn definition(&self, declared: &TypeDeclaration) -> Object {
         match &declared.definition {
-            Definition::Alias(target) => DefinitionModel::Alias {
-                target: self.type_use(target, &declared.lengths, &[]),
+            Definition::Alias(target) => object! {
+                "kind": "alias",
+                "target": self.type_use(target, &declared.lengths, &[]),
             },
-            Definition::Struct(fields) => {
-                let fields = fields.iter().map(|field| FieldModel {
-                    name: field.name.to_string(),
-                    docs: docs(&field.docs),
-                    span: self.span(field.name.span),
-                    ty: self.type_use(&field.ty, &field.lengths, &[]),
-                    text: self.written(field.ty_span),
-                });
-                DefinitionModel::Struct {
-                    fields: fields.collect(),
-                }
-            }
-            Definition::Enum(variants) => {
-                let variants = variants.iter().map(|variant| VariantModel {
-                    name: variant.name.to_string(),
-                    docs: docs(&variant.docs),
-                    span: self.span(variant.name.span),
-                    entries: self.entries(&variant.entries, &[]),
-                });
-                DefinitionModel::Enum {
-                    variants: variants.collect(),
-                }
-            }
-            Definition::Extern(..) if !declared.is_declared => DefinitionModel::Undeclared,
-            Definition::Extern(at, bounds) => DefinitionModel::Extern {
-                mappings: mappings(at),
-                bounds: bounds.iter().map(|bound| self.bound_use(*bound)).collect(),
+            Definition::Struct(fields) => object! {
+                "kind": "struct",
+                "fields": list(fields, |field| object! {
+                    "name": field.name.text(),
+                    "docs": docs(&field.docs),
+                    "span": self.span(field.name.span),
+                    "type": self.type_use(&field.ty, &field.lengths, &[]),
+                    "text": self.written(field.ty_span),
+                }),
+            },
+            Definition::Enum(variants) => object! {
+                "kind": "enum",
+                "variants": list(variants, |variant| object! {
+                    "name": variant.name.text(),
+                    "docs": docs(&variant.docs),
+                    "span": self.span(variant.name.span),
+                    "entries": self.entries(&variant.entries, &[]),
+                }),
+            },
+            Definition::Extern(..) if !declared.is_declared => object! { "kind": "undeclared" },
+            Definition::Extern(at, bounds) => object! {
+                "kind": "extern",
+                "mappings": mappings(at),
+                "bounds": self.bounds(bounds),
             },
         }
     }
 
-    pub fn entries(&self, entries: &[Entry], parameters: &[Parameter]) -> Vec<EntryModel> {
-        let entries = entries.iter().map(|entry| EntryModel {
-            name: entry.name.to_string(),
-            is_derived: entry.is_derived,
-            span: self.span(entry.name.span),
-            ty: self.type_use(&entry.ty, &entry.lengths, parameters),
-            text: self.written(entry.ty_span),
-        });
-        entries.collect()
-    }
-
-    pub fn parameters(&self, parameters: &[Parameter]) -> Vec<ParameterModel> {
-        let parameters = parameters.iter().map(|parameter| {
-            let bounds = parameter.bounds.iter();
-            ParameterModel {
-                name: parameter.name.to_string(),
-                bounds: bounds.map(|bound| self.bound_use(*bound)).collect(),
+    pub fn entries(&self, entries: &[Entry], parameters: &[Parameter]) -> Vec<Value> {
+        list(entries, |entry| {
+            object! {
+                "name": entry.name.text(),
+                // Whether the name was derived from the type.
+                "is_derived": entry.is_derived,
+                "span": self.span(entry.name.span),
+                "type": self.type_use(&entry.ty, &entry.lengths, parameters),
+                // The type as it is written.
+                "text": self.written(entry.ty_span),
             }
-        });
-        parameters.collect()
+        })
     }
 
-    fn bound_use(&self, bound: Bound) -> BoundUse {
-        let mut builtins = Bound::BUILTINS.iter();
-        if let Some((word, _)) = builtins.find(|(_, builtin)| *builtin == bound) {
-            let name = (*word).to_owned();
-            return BoundUse { name, bound: None };
-        }
-        let Bound::Extern(id) = bound else {
-            unreachable!("every other bound is built in");
-        };
-        BoundUse {
-            name: self.program.bound(id).name.to_string(),
-            bound: Some(id.index()),
-        }
+    pub fn parameters(&self, parameters: &[Parameter]) -> Vec<Value> {
+        list(parameters, |parameter| {
+            object! {
+                "name": parameter.name.text(),
+                "bounds": self.bounds(&parameter.bounds),
+            }
+        })
+    }
+
+    /// Bounds where they are used; `bound` is `null` for a built-in one.
+    fn bounds(&self, bounds: &[Bound]) -> Vec<Value> {
+        list(bounds, |bound| {
+            let mut builtins = Bound::BUILTINS.iter();
+            let builtin = builtins.find(|(_, builtin)| builtin == bound);
+            let (name, id) = match (builtin, bound) {
+                (None, Bound::Extern(id)) => {
+                    (self.program.bound(*id).name.text(), Some(id.index()))
+                }
+                (builtin, _) => (builtin.map_or("", |(word, _)| *word), None),
+            };
+            object! { "name": name, "bound": id }
+        })
     }
 
     /// A type in a state with these parameters. Recurses as deeply as the type is written.
-    pub fn type_use(&self, ty: &Type, lengths: &Lengths, parameters: &[Parameter]) -> TypeUse {
+    pub fn type_use(&self, ty: &Type, lengths: &Lengths, parameters: &[Parameter]) -> Object {
         let inner = |ty: &Type, at: usize| self.type_use(ty, lengths.part(at), parameters);
         let all = |types: &[Type]| {
             let types = types.iter().enumerate();
-            types.map(|(at, ty)| inner(ty, at)).collect()
+            let types = types.map(|(at, ty)| Value::from(inner(ty, at)));
+            types.collect::<Vec<_>>()
         };
-        let most = lengths.most.map(|limit| limit.most);
+        // The most bytes of a text, or items of a list.
+        let bounded = |members: Object| match lengths.most {
+            Some(limit) => object! { members; "most": limit.most },
+            None => members,
+        };
         match ty {
-            Type::Builtin(builtin) => TypeUse::Builtin {
-                name: duologue::protocol::text::builtin_word(*builtin),
-                most,
-            },
-            Type::List(item) => TypeUse::List {
-                item: Box::new(inner(item, 0)),
-                most,
-            },
-            Type::Option(item) => TypeUse::Option {
-                item: Box::new(inner(item, 0)),
-            },
-            Type::Tuple(items) => TypeUse::Tuple { items: all(items) },
-            Type::Named(id) => TypeUse::Named {
-                id: id.index(),
-                name: self.program.ty(*id).name.to_string(),
-            },
-            Type::Parameter(position) => {
-                let parameter = parameters.get(*position as usize);
-                TypeUse::Parameter {
-                    position: *position,
-                    name: parameter.map_or_else(String::new, |found| found.name.to_string()),
-                }
+            Type::Builtin(builtin) => {
+                bounded(object! { "kind": "builtin", "name": builtin_word(*builtin) })
             }
-            Type::Endpoint(endpoint) => TypeUse::Endpoint {
-                protocol: endpoint.protocol.index(),
-                side: endpoint.side.word(),
-                state: endpoint.state.index(),
-                arguments: all(&endpoint.arguments),
+            Type::List(item) => bounded(object! { "kind": "list", "item": inner(item, 0) }),
+            Type::Option(item) => object! { "kind": "option", "item": inner(item, 0) },
+            Type::Tuple(items) => object! { "kind": "tuple", "items": all(items) },
+            Type::Named(id) => object! {
+                "kind": "named",
+                "type": id.index(),
+                "name": self.program.ty(*id).name.text(),
+            },
+            Type::Parameter(position) => object! {
+                "kind": "parameter",
+                "position": *position,
+                "name": parameters.get(*position as usize).map_or("", |found| found.name.text()),
+            },
+            Type::Endpoint(endpoint) => object! {
+                "kind": "endpoint",
+                "protocol": endpoint.protocol.index(),
+                "side": endpoint.side.word(),
+                "state": endpoint.state.index(),
+                "arguments": all(&endpoint.arguments),
             },
             // Never in a checked program.
-            Type::Error => TypeUse::Tuple { items: Vec::new() },
+            Type::Error => Object::new(),
         }
     }
 }

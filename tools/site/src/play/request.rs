@@ -24,7 +24,7 @@ pub struct Request {
     import_dirs: Vec<String>,
     /// Rules and their levels, as the options `-A`, `-W` and `-D` set them.
     #[serde(default)]
-    levels: Vec<(String, LevelName)>,
+    levels: Vec<(String, String)>,
     /// The languages for which `gen` generates.
     #[serde(default)]
     targets: Vec<String>,
@@ -87,14 +87,6 @@ pub enum Format {
     Promela,
 }
 
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum LevelName {
-    Allow,
-    Warn,
-    Deny,
-}
-
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Order {
@@ -139,11 +131,8 @@ impl Request {
             if name != "all" && rule(name).is_none_or(|rule| rule.default.is_none()) {
                 return Err(format!("there is no rule `{name}` whose level can be set"));
             }
-            let level = match level {
-                LevelName::Allow => Level::Allow,
-                LevelName::Warn => Level::Warn,
-                LevelName::Deny => Level::Deny,
-            };
+            let level = Level::named(level);
+            let level = level.ok_or("the levels are `allow`, `warn` and `deny`")?;
             request.levels.push((name.clone(), level));
         }
         request.options = self.options()?;

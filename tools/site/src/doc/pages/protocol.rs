@@ -8,7 +8,6 @@ use crate::doc::table;
 use crate::picture::{self, Layout, Links};
 use askama::Template;
 use duologue::fingerprint::Fingerprint;
-use duologue::graph::Capacity;
 use duologue::graph::diagram::turn;
 use duologue::protocol::ProtocolId;
 use duologue::relation::{View, canonical};
@@ -106,15 +105,10 @@ fn facts(context: &Context<'_>, id: ProtocolId) -> Vec<Fact> {
     let mut add = |name, text: Html| facts.push(Fact { name, text });
     let first = protocol.start().active_side().map_or("neither side", the);
     add("Sends first", Html::text(first));
-    let to = |capacity: Capacity| match capacity {
-        Capacity::Bounded(1) => "at most 1 message".to_owned(),
-        Capacity::Bounded(most) => format!("at most {most} messages"),
-        Capacity::Unbounded => "any number of messages".to_owned(),
-    };
     let capacity = format!(
         "{} to the server, {} to the client",
-        to(checked.capacity_to_server()),
-        to(checked.capacity_to_client())
+        checked.capacity_to_server().words(),
+        checked.capacity_to_client().words()
     );
     add("In flight", Html::text(&capacity));
     if !protocol.dual_of.is_empty() {

@@ -6,10 +6,9 @@ use crate::doc::html::Html;
 use crate::doc::talk::{self, Talk};
 use crate::picture::{self, Layout, Links};
 use askama::Template;
-use duologue::endpoint::{Activity, Endpoint};
+use duologue::endpoint::Endpoint;
 use duologue::graph::diagram::title;
 use duologue::graph::{StateGraph, Way};
-use duologue::languages::public_names::StateNames;
 use duologue::protocol::{Message, Next, Protocol, ProtocolId, Side, StateId};
 
 /// The most messages that are listed as leading to a state.
@@ -167,24 +166,23 @@ pub fn next(context: &Context<'_>, message: &Message) -> Html {
 
 fn languages(context: &Context<'_>, id: ProtocolId, state: StateId) -> Vec<LanguageView> {
     let protocol = context.program.protocol(id);
-    let calls = |names: &StateNames, side| match Endpoint::of(protocol, side).activity(state) {
-        Activity::Sends => {
-            let messages = names.messages.iter();
-            messages.map(|names| names.send.clone()).collect()
-        }
-        Activity::Receives => names.receive.iter().cloned().collect(),
-        Activity::Over => Vec::new(),
-    };
     let all = context.names.iter().map(|(target, names)| {
-        let names = names.protocols[id.index()].as_ref();
-        let names = names.and_then(|names| names.states[state.index()].as_ref());
+        let names = names.state(id, state);
+        let sides = Side::BOTH.map(|side| {
+            let activity = Endpoint::of(protocol, side).activity(state);
+            let calls = names.map_or_else(Vec::new, |names| names.calls(activity));
+            let endpoint = names.map_or("", |names| names.endpoint(side));
+            let calls = calls.into_iter().map(str::to_owned).collect();
+            (endpoint.to_owned(), calls)
+        });
+        let [(client, client_calls), (server, server_calls)] = sides;
         LanguageView {
             title: target.title(),
             is_missing: names.is_none(),
-            client: names.map_or_else(String::new, |names| names.client.clone()),
-            client_calls: names.map_or_else(Vec::new, |names| calls(names, Side::Client)),
-            server: names.map_or_else(String::new, |names| names.server.clone()),
-            server_calls: names.map_or_else(Vec::new, |names| calls(names, Side::Server)),
+            client,
+            client_calls,
+            server,
+            server_calls,
         }
     });
     all.collect()
