@@ -158,40 +158,6 @@ static void a_peer_has_a_limit(const char *address)
     stop(served);
 }
 
-static void *accept_one(void *listener)
-{
-    static telemetry_server_report_t server;
-    CHECK(telemetry_server_accept(listener, DUO_FOREVER, &server) == DUO_OK);
-    return &server;
-}
-
-/* A session in which the peer sends nothing ends as late for both sides, whether or not the program receives. */
-static void idle_sessions_end(bool receives)
-{
-    const duo_net_options options = {.idle = UINT64_C(50000000)};
-    duo_listener *listener = new_listener("unix:idle", &options);
-    pthread_t accepting = start(accept_one, listener);
-    telemetry_client_report_t client;
-    telemetry_client_echo_t waiting;
-    telemetry_echo_t answer;
-    telemetry_report_t said;
-    void *accepted;
-    int raw = raw_connect(duo_listener_address(listener)), same = dup(raw);
-    CHECK(same >= 0 && telemetry_client_connect_over(raw, NULL, &client) == DUO_OK);
-    CHECK(pthread_join(accepting, &accepted) == 0);
-    telemetry_server_report_t server = *(telemetry_server_report_t *)accepted;
-    if (receives) CHECK(telemetry_server_report_recv(server, &said) == DUO_LATE);
-    /* Until the server says that the client is late. */
-    struct pollfd polled = {same, POLLIN, 0};
-    CHECK(poll(&polled, 1, RAW_WAIT) == 1);
-    duo_status status = telemetry_client_report_send_flush(client, &waiting);
-    if (status == DUO_OK) status = telemetry_client_echo_recv(waiting, &answer);
-    CHECK(status == DUO_LATE);
-    if (!receives) CHECK(telemetry_server_report_recv(server, &said) == DUO_LATE);
-    close(same);
-    duo_listener_close(listener);
-}
-
 /* What a side does while its peer reads nothing: it sends, it waits for an answer, or it waits for space. */
 typedef enum unread { SENDS, ANSWERS, SELECTS, IN_A_SET } unread;
 
@@ -306,8 +272,6 @@ TEST(hostile)
     silent_connections_give_way();
     a_peer_has_a_limit("unix:peer");
     a_peer_has_a_limit("tcp://127.0.0.1:0");
-    idle_sessions_end(true);
-    idle_sessions_end(false);
     for (unread how = SENDS; how <= IN_A_SET; how++) a_reader_that_stops_is_late(how);
     a_reader_that_sleeps_takes_little();
 }

@@ -15,6 +15,12 @@ use std::sync::OnceLock;
 /// Every operation is a call, which checks the turn and records it; messages are published with an atomic swap.
 const CALLS: Build = Build::new(Watch::Thread, &["-DDUO_RECORD", "-DDUO_NO_MEMBARRIER"]);
 const SANITIZED: &[Build] = &[ADDRESS, THREAD];
+/// The test turns the clock, also that of sleeping threads.
+const TURNED: &[Build] = &[
+    Build::new(Watch::Address, &[WRAPPED]),
+    Build::new(Watch::Thread, &[WRAPPED]),
+];
+const WRAPPED: &str = "-Wl,--wrap=clock_gettime,--wrap=ppoll";
 
 /// The tests of sessions over sockets.
 static NET: Driver = Driver {
@@ -26,6 +32,7 @@ static NET: Driver = Driver {
         "tests/remote/limits.proto",
         "tests/remote/reasons.proto",
         "tests/remote/within.proto",
+        "tests/wire/sessions.proto",
         "protocols/bank.proto",
         "protocols/telemetry.proto",
     ],
@@ -55,6 +62,7 @@ cases! { NET:
     ready in SANITIZED;
     limits in SANITIZED;
     within in SANITIZED;
+    transcripts in TURNED;
     ; whole:
     // The thread sanitizer does not support children of a process with threads.
     reasons in &[ADDRESS];

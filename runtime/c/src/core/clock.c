@@ -52,7 +52,7 @@ uint64_t duo_net_patient_until(const duo_net *net, uint64_t until)
 {
     uint64_t wakes = until;
     if (net->written_by != 0 && wakes > net->written_by) wakes = net->written_by;
-    if (net->patience != 0 && wakes >= net->read_at + net->patience) wakes = net->read_at + net->patience + 1;
+    if (net->patience != 0 && wakes > net->read_at + net->patience) wakes = net->read_at + net->patience;
     uint64_t limit = net->receives ? duo_net_within(net) : 0;
     if (limit == 0) return wakes;
     /* If the time has not begun, it passes no earlier than this, and the writer reads nothing before that. */

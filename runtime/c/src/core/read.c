@@ -137,7 +137,7 @@ duo_status duo_net_read(duo_net *net, size_t needed)
     net->has_written = false;
     if (done < 0 && errno == EAGAIN) {
         if (duo_net_is_late(net)) return DUO_OK;
-        bool is_silent = net->patience != 0 && duo_now() > net->read_at + net->patience;
+        bool is_silent = net->patience != 0 && duo_now() >= net->read_at + net->patience;
         if (!is_silent) return DUO_EMPTY;
     }
     if (done <= 0) net->cannot_read = true;
