@@ -246,8 +246,8 @@ fn written() -> &'static [PathBuf] {
             Some("shared"),
             "shared",
         );
-        let wire =
-            ["payloads", "versions"].map(|name| root.join(format!("tests/wire/{name}.proto")));
+        let wire = ["payloads", "versions", "sessions"]
+            .map(|name| root.join(format!("tests/wire/{name}.proto")));
         with_robots(&wire, None, "wire");
         let limits = protocols_in(&root.join("tests/conversations/limits"));
         with_robots(&limits, None, "limits");

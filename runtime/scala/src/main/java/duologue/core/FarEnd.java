@@ -278,8 +278,10 @@ public final class FarEnd extends FarEndLink {
             if (isBeat && out.isEmpty() && !isEnding && !isClosed) {
                 out.control(1);
             }
-            flushed();
-            isTold = eases();
+            if (!flushed()) {
+                isTold = exchange(false);
+            }
+            isTold |= eases();
         } finally {
             unlock(isTold);
         }

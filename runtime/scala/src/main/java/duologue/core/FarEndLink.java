@@ -14,7 +14,7 @@ abstract class FarEndLink extends RemotePeer {
     /** Far ends whose connection is open: the program may have forgotten the session, and its peer must still be notified. */
     private static final Set<FarEndLink> OPEN = ConcurrentHashMap.newKeySet();
 
-    /** How long a connection whose session is over keeps writing what was sent before, in nanoseconds. */
+    /** How long a connection whose session is over waits for space for what was sent before, in nanoseconds. */
     static final long LINGER = 5_000_000_000L;
 
     /** How many reads are made after the time of a state has passed. */
@@ -52,7 +52,7 @@ abstract class FarEndLink extends RemotePeer {
     /** Whether the transport calls {@link FarEnd#beat}. */
     private boolean isTimed;
     /** When to give up a connection whose session is over, as {@link Clock#now}; 0 while the session lasts. */
-    private volatile long endsAt;
+    volatile long endsAt;
     Heartbeat heartbeat = Heartbeat.NONE;
     final Ending ending;
     volatile Thread awaiting;
@@ -87,7 +87,11 @@ abstract class FarEndLink extends RemotePeer {
 
     /** Writes pending output, and reads and delivers available input. Returns whether the near side has to be woken. */
     boolean exchange() {
-        flushed();
+        return exchange(flushed());
+    }
+
+    /** The same after pending output was written or, unless {@code hasFlushed} is set, writing has failed. */
+    boolean exchange(boolean hasFlushed) {
         boolean isNews = deliver();
         int reads = 0;
         try {
@@ -103,6 +107,10 @@ abstract class FarEndLink extends RemotePeer {
             ending.find(state == WireState.OVER ? Reason.LEFT : Reason.LOST, failed.getMessage());
             isNews = true;
         }
+        if (!hasFlushed && !isEnding && !far.state.speaks) {
+            // The peer has not said why, and no message of it is to come.
+            ending.find(Reason.LOST, null);
+        }
         return settle() || isNews;
     }
 
@@ -112,11 +120,12 @@ abstract class FarEndLink extends RemotePeer {
         return isNews;
     }
 
-    /** Writes pending output. */
-    void flushed() {
+    /** Writes pending output. Returns false if that has failed. */
+    boolean flushed() {
         if (isClosed) {
-            return;
+            return true;
         }
+        boolean hasFailed = false;
         try {
             if (!out.isEmpty()) {
                 int before = out.waiting();
@@ -125,6 +134,9 @@ abstract class FarEndLink extends RemotePeer {
                 timeWriting(written);
                 if (written > 0) {
                     heartbeat.wrote();
+                    if (endsAt != 0) {
+                        endsAt = Clock.now() + LINGER;
+                    }
                 }
                 if (!isWritten) {
                     arm(true);
@@ -133,6 +145,7 @@ abstract class FarEndLink extends RemotePeer {
         } catch (IOException failed) {
             // The peer may have sent the reason before it closed the connection: reading finds it.
             out.lose();
+            hasFailed = true;
             if (!isEnding) {
                 arm(false);
             }
@@ -141,6 +154,7 @@ abstract class FarEndLink extends RemotePeer {
             close();
         }
         begin();
+        return !hasFailed;
     }
 
     /** Makes the transport watch. A session that is over reads nothing more, so what arrives must not make the connection ready. */
@@ -158,7 +172,7 @@ abstract class FarEndLink extends RemotePeer {
 
     /** Whether what was sent before the end of the session could not be written in time. */
     boolean isLingering() {
-        return endsAt != 0 && Clock.now() - endsAt > 0;
+        return endsAt != 0 && Clock.now() - endsAt >= 0;
     }
 
     /** Begins the time of the current state, if it has a limit and everything that was sent before is written. */

@@ -50,7 +50,7 @@ final class Heartbeat {
 
     /** Whether the peer has been silent for too long. {@code look} reads, if this side may: silence counts only while it does. */
     boolean isPeerLost(Runnable look) {
-        if (silence == 0 || Clock.now() - readAt <= silence) {
+        if (silence == 0 || Clock.now() - readAt < silence) {
             return false;
         }
         isLooking = false;
@@ -58,7 +58,7 @@ final class Heartbeat {
         if (!isLooking) {
             readAt = Clock.now();
         }
-        return Clock.now() - readAt > silence;
+        return Clock.now() - readAt >= silence;
     }
 
     /** What the loss of the peer is reported as. */

@@ -8,15 +8,33 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public final class Clock {
     private static final AtomicLong AHEAD = new AtomicLong();
+    /** What it shows while a test has stopped it. Otherwise 0. */
+    private static volatile long stoppedAt;
 
     private Clock() {}
 
     public static long now() {
-        return System.nanoTime() + AHEAD.get();
+        long stopped = stoppedAt;
+        return stopped != 0 ? stopped : System.nanoTime() + AHEAD.get();
     }
 
     /** For tests. */
     public static void turn(long nanos) {
-        AHEAD.addAndGet(nanos);
+        if (stoppedAt == 0) {
+            AHEAD.addAndGet(nanos);
+        } else {
+            stoppedAt += nanos;
+        }
+    }
+
+    /** For tests: from now on only {@link #turn} changes what it shows. */
+    public static void stop() {
+        stoppedAt = now();
+    }
+
+    /** For tests: it goes on from what it shows. */
+    public static void resume() {
+        AHEAD.addAndGet(stoppedAt - System.nanoTime() - AHEAD.get());
+        stoppedAt = 0;
     }
 }

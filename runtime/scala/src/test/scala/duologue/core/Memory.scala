@@ -1,5 +1,6 @@
 package duologue
 
+import java.io.IOException
 import java.nio.ByteBuffer
 
 /** A connection in memory. What arrives is what a test says, no call waits, and no thread calls back. */
@@ -9,6 +10,10 @@ class Memory extends Transport {
   private var hasEnded = false
   /** How many more bytes it takes. */
   var space: Int = Int.MaxValue
+  /** Whether each write fails. */
+  var hasFailed = false
+  /** Whether the far end has to check the time. */
+  var isTimed = false
   var isClosed = false
 
   /** These bytes arrive after the others. */
@@ -16,6 +21,9 @@ class Memory extends Transport {
 
   /** The peer has closed the connection, after what has arrived. */
   def end(): Unit = hasEnded = true
+
+  /** Whether something has arrived that was not read. */
+  def hasUnread: Boolean = arriving.nonEmpty
 
   /** What was sent since the last call. */
   def sent(): Array[Byte] = {
@@ -32,10 +40,11 @@ class Memory extends Transport {
   }
 
   override def write(from: ByteBuffer): Int = {
+    if (hasFailed) throw new IOException("the connection has failed")
     val bytes = new Array[Byte](math.min(space, from.remaining))
     from.get(bytes): Unit
     unread ++= bytes
-    space -= bytes.length
+    if (space != Int.MaxValue) space -= bytes.length
     bytes.length
   }
 
@@ -44,6 +53,15 @@ class Memory extends Transport {
   override def wake(): Unit = ()
   override def arm(reads: Boolean, writes: Boolean): Unit = ()
   override def collect(): Unit = ()
-  override def watchTime(): Unit = ()
+  override def watchTime(): Unit = isTimed = true
   override def close(): Unit = isClosed = true
+}
+
+object Memory {
+
+  /** In how many nanoseconds the next time limit has passed. */
+  def untilLimit(far: FarEnd): Option[Long] = {
+    val limits = if (far.isClosed) Nil else if (far.endsAt != 0L) List(far.endsAt) else List(far.due, far.writtenBy).filter(_ != 0L)
+    limits.minOption.map(_ - Clock.now)
+  }
 }

@@ -1,6 +1,6 @@
 package duologue.net
 
-import duologue.{Clock, FarEnd, Memory, Role, SessionClosed, Why, generated}
+import duologue.{Clock, FarEnd, Memory, Role, SessionClosed, SessionEvents, Why, generated}
 import java.net.{InetAddress, ServerSocket, Socket, StandardProtocolFamily, StandardSocketOptions, UnixDomainSocketAddress}
 import java.nio.ByteBuffer
 import java.nio.channels.{ServerSocketChannel, SocketChannel}
@@ -9,7 +9,7 @@ import java.util.concurrent.{CompletableFuture, TimeUnit}
 import munit.FunSuite
 import protocols.bank
 import scala.annotation.tailrec
-import scala.concurrent.duration.{Duration, FiniteDuration}
+import scala.concurrent.duration.{Duration, DurationLong, FiniteDuration}
 
 /** What the suites have in common: files of the repository, sockets without the library, and threads. */
 abstract class NetSuite extends FunSuite {
@@ -189,8 +189,11 @@ abstract class NetSuite extends FunSuite {
     /** Turns the clock, and checks all that depends on it. */
     def pass(time: FiniteDuration): Unit = {
       Clock.turn(time.toNanos)
-      far.beat()
+      if (wire.isTimed) far.beat()
     }
+
+    /** How long it is until the next time limit. */
+    def deadline: Option[FiniteDuration] = Memory.untilLimit(far).map(_.nanos)
   }
 
   protected def begun(
@@ -198,9 +201,11 @@ abstract class NetSuite extends FunSuite {
       wire: Memory = new Memory,
       idle: FiniteDuration = Duration.Zero,
       own: Int = 0,
-      peers: Int = 0
+      peers: Int = 0,
+      largest: Long = 1L << 20,
+      events: SessionEvents = null
   ): (role.$First, Around) = {
-    val far = new FarEnd(role.$protocol, role.$isClient, wire, 1L << 20, 1L << 20, 1L << 20, !role.$isClient, null)
+    val far = new FarEnd(role.$protocol, role.$isClient, wire, largest, 1L << 20, largest, !role.$isClient, events)
     val near = generated.near(far.idle(idle.toNanos).heartbeats(own, peers))
     (role.$open(near), new Around(wire, far))
   }
