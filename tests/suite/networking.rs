@@ -154,7 +154,7 @@ impl Reader {
 }
 
 #[test]
-#[ignore = "slow: the tutorial"]
+#[ignore = "nightly: recipes"]
 fn what_the_pages_say_happens() {
     // The page's port may be in use here.
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
