@@ -28,6 +28,7 @@ static void receives(void)
 {
     int sockets[2], got, region = region_of(4096);
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
+    CHECK(duo_shm_receive_within(sockets[1], 2000000, &got) == DUO_EMPTY && got == -1);
     pthread_t thread = begin_cancel();
     CHECK(duo_shm_receive(sockets[1], &got) == DUO_EMPTY && got == -1);
     CHECK(duo_shm_receive(sockets[1], &got) == DUO_EMPTY && got == -1);

@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 
 #include "bump_shm.h"
 #include "later_shm.h"
@@ -81,29 +80,6 @@ static void by_socket(void)
     finish_child(child);
     fclose(file);
     close(region);
-}
-
-/* A peer that is connected and sends nothing. */
-static void by_silent_socket(void)
-{
-    const int kinds[] = {SOCK_STREAM, SOCK_STREAM | SOCK_NONBLOCK};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        int got, region = region_of(4096);
-        CHECK(socketpair(AF_UNIX, kinds[i], 0, sockets) == 0);
-        CHECK(duo_shm_receive_within(sockets[1], DUO_AT_ONCE, &got) == DUO_EMPTY && got == -1);
-        CHECK(duo_shm_receive_within(sockets[1], 2000000, &got) == DUO_EMPTY && got == -1);
-        if (i == 1) CHECK(duo_shm_receive(sockets[1], &got) == DUO_EMPTY && got == -1);
-        const struct timeval limit = {.tv_usec = 2000};
-        CHECK(setsockopt(sockets[1], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0);
-        CHECK(duo_shm_receive(sockets[1], &got) == DUO_EMPTY && got == -1);
-        CHECK(duo_shm_send(sockets[0], region) == DUO_OK);
-        CHECK(duo_shm_receive_within(sockets[1], DUO_FOREVER, &got) == DUO_OK && got >= 0);
-        close(got);
-        close(sockets[0]);
-        CHECK(duo_shm_receive_within(sockets[1], DUO_FOREVER, &got) == DUO_CLOSED);
-        close(sockets[1]);
-        close(region);
-    }
 }
 
 static void serve_listening(int region)
@@ -312,7 +288,6 @@ TEST(meet)
     after_fork();
     by_name();
     by_socket();
-    by_silent_socket();
     two_descriptions();
     other_versions();
     taken_places();

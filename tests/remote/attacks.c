@@ -5,7 +5,6 @@
 #include "bank_net.h"
 #include "meet.h"
 #include "raw.h"
-#include "waits.h"
 
 /* What the handler of a session has found last. */
 static DUO_ATOMIC int outcome;
@@ -174,53 +173,12 @@ static void a_server_that_drips(void)
     close(ends[1]);
 }
 
-/* A connection on which this side has a heartbeat of a second, and so has the peer, which says nothing more. */
-static int greet_silently(duo_listener *beating, bank_server_login_t *door)
-{
-    int raw = raw_connect(duo_listener_address(beating));
-    raw_send_hex(raw, BANK_HELLO_BEATING);
-    CHECK(bank_server_accept(beating, DUO_FOREVER, door) == DUO_OK);
-    raw_expect(raw, BANK_ANSWER_BEATING);
-    return raw;
-}
-
-static bool took_three_heartbeats(const struct timespec *begun)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t milliseconds = (now.tv_sec - begun->tv_sec) * INT64_C(1000) + (now.tv_nsec - begun->tv_nsec) / 1000000;
-    return milliseconds >= 2900;
-}
-
-/* Peers that fall silent although they have promised not to. */
-static void silent(void)
-{
-    const duo_net_options options = {.heartbeat = 1};
-    duo_listener *beating = new_listener("unix:beating.sock", &options);
-    bank_server_login_t doors[2];
-    int raws[2];
-    struct timespec begun;
-    clock_gettime(CLOCK_MONOTONIC, &begun);
-    for (int i = 0; i < 2; i++) raws[i] = greet_silently(beating, &doors[i]);
-    bank_login_t asked;
-    wait_by(BY_SELECT, DUO_READY(doors[0]));
-    CHECK(took_three_heartbeats(&begun));
-    wait_by(BY_SET, DUO_READY(doors[1]));
-    for (int i = 0; i < 2; i++) {
-        CHECK(bank_server_login_recv(doors[i], &asked) == DUO_LOST);
-        CHECK(raw_expect_end(raws[i]) % 2 == 0);
-        close(raws[i]);
-    }
-    duo_listener_close(beating);
-}
-
 TEST(attacks)
 {
     const duo_net_options options = {.hello = UINT64_C(2000000000)};
     listener = new_listener("unix:attacks.sock", &options);
     CHECK(bank_server_serve(listener, NULL, handle, NULL) == DUO_OK);
     duo_atomic_store(&outcome, -1, memory_order_release);
-    silent();
     pthread_t thread = start(run_listener, listener);
     killed();
     stalling();

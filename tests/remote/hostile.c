@@ -1,7 +1,4 @@
-/*
- * Peers that take more than their share: connections that send nothing, too many from one peer, sessions in which nothing
- * happens, and a reader that sleeps.
- */
+/* Peers that take more than their share: connections that send nothing, too many from one peer, and a reader that sleeps. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <malloc.h>
@@ -12,7 +9,6 @@
 #include "meet.h"
 #include "raw.h"
 #include "telemetry_net.h"
-#include "waits.h"
 
 static const duo_str nobody = {NULL, 0};
 
@@ -158,48 +154,6 @@ static void a_peer_has_a_limit(const char *address)
     stop(served);
 }
 
-/* What a side does while its peer reads nothing: it sends, it waits for an answer, or it waits for space. */
-typedef enum unread { SENDS, ANSWERS, SELECTS, IN_A_SET } unread;
-
-static duo_status send_unread(telemetry_client_report_t client, unread how)
-{
-    static uint8_t data[1000000];
-    const duo_bytes large = {data, sizeof data}, small = {data, 65536};
-    telemetry_client_echo_t waiting;
-    telemetry_echo_t answer;
-    duo_status status = DUO_OK;
-    if (how == ANSWERS) {
-        CHECK(telemetry_client_report_send_raw(client, true, nobody, large, &client) == DUO_OK);
-        CHECK(telemetry_client_report_try_send_flush(client, &waiting) == DUO_FULL);
-        status = telemetry_client_report_send_flush(client, &waiting);
-        return status == DUO_OK ? telemetry_client_echo_recv(waiting, &answer) : status;
-    }
-    while (status == DUO_OK) status = telemetry_client_report_try_send_raw(client, true, nobody, small, &client);
-    CHECK(status == DUO_FULL);
-    if (how != SENDS) wait_by(how == SELECTS ? BY_SELECT : BY_SET, DUO_WRITABLE(client));
-    return telemetry_client_report_send_raw(client, true, nobody, small, &client);
-}
-
-/* A peer that reads nothing is late, too, and finds that once it reads. */
-static void a_reader_that_stops_is_late(unread how)
-{
-    const duo_net_options options = {.idle = UINT64_C(50000000)};
-    telemetry_report_t said;
-    meeting reads = {.protocol = &duo_wire_of_telemetry, .role = DUO_SERVER};
-    meeting sends = {.protocol = &duo_wire_of_telemetry, .role = DUO_CLIENT, .options = &options};
-    meet(&reads, &sends);
-    CHECK(reads.status == DUO_OK && sends.status == DUO_OK);
-    CHECK(send_unread((telemetry_client_report_t){sends.endpoint}, how) == DUO_LATE);
-    telemetry_server_report_t server = {reads.endpoint};
-    duo_status status;
-    while ((status = telemetry_server_report_recv(server, &said)) == DUO_OK) {
-        CHECK(said.tag == TELEMETRY_REPORT_RAW);
-        server = said.as.raw.next;
-        telemetry_report_free(&said);
-    }
-    CHECK(status == DUO_LATE);
-}
-
 enum { MESSAGES = 512, MESSAGE = 65536, MEGABYTES = 8 };
 
 /* How much memory the runtime has, and the most that it has had. */
@@ -272,6 +226,5 @@ TEST(hostile)
     silent_connections_give_way();
     a_peer_has_a_limit("unix:peer");
     a_peer_has_a_limit("tcp://127.0.0.1:0");
-    for (unread how = SENDS; how <= IN_A_SET; how++) a_reader_that_stops_is_late(how);
     a_reader_that_sleeps_takes_little();
 }

@@ -103,10 +103,5 @@ static inline size_t raw_expect_end(int raw)
     "64756f6c6f677565010020006b4021487a63e0618d274211e3ebd7c9000010000000000000000462616e6b00"
 #define BANK_ANSWER                                                                                \
     "64756f6c6f67756501001a006b4021487a63e0618d274211e3ebd7c900001000000000000000"
-/* The same with a heartbeat of one second. */
-#define BANK_HELLO_BEATING                                                                         \
-    "64756f6c6f677565010020006b4021487a63e0618d274211e3ebd7c9000010000000000001000462616e6b00"
-#define BANK_ANSWER_BEATING                                                                        \
-    "64756f6c6f67756501001a006b4021487a63e0618d274211e3ebd7c900001000000000000100"
 
 #endif

@@ -274,33 +274,6 @@ static void canceled_beginnings(void)
     duo_listener_close(listener);
 }
 
-/* Limits hold, an end is news, and a set forgets what others use. */
-static void limits(void)
-{
-    struct pair pairs[2];
-    begin(&pairs[0], 2);
-    begin(&pairs[1], 2);
-    size_t which;
-    void *with;
-    talk_ask_t asked;
-    const duo_endpoint endpoints[] = {DUO_READY(pairs[0].server), DUO_READY(pairs[1].server)};
-    CHECK(duo_select(endpoints, 2, UINT64_C(1000000), &which) == DUO_EMPTY);
-    duo_ports *ports = duo_ports_new();
-    CHECK(duo_ports_add(ports, DUO_READY(pairs[0].server), &pairs[0], NULL) == DUO_OK);
-    CHECK(duo_ports_add(ports, DUO_READY(pairs[0].server), &pairs[0], NULL) == DUO_USED);
-    CHECK(duo_ports_add(ports, DUO_READY(pairs[1].server), &pairs[1], NULL) == DUO_OK);
-    CHECK(duo_ports_wait(ports, UINT64_C(1000000), &with) == DUO_EMPTY);
-    CHECK(talk_client_ask_close(pairs[1].client) == DUO_OK);
-    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &pairs[1]);
-    CHECK(talk_server_ask_recv(pairs[1].server, &asked) == DUO_CLOSED);
-    CHECK(talk_server_ask_close(pairs[0].server) == DUO_OK);
-    CHECK(duo_ports_wait(ports, DUO_AT_ONCE, &with) == DUO_EMPTY);
-    duo_ports_free(ports);
-    const duo_endpoint writable = DUO_WRITABLE(pairs[0].client);
-    CHECK(duo_select(&writable, 1, DUO_FOREVER, &which) == DUO_OK);
-    CHECK(talk_client_ask_close(pairs[0].client) == DUO_OK);
-}
-
 static void *send_texts(void *context)
 {
     static char long_text[200000];
@@ -369,6 +342,5 @@ TEST(ready)
         talk_ask_t asked;
         CHECK(talk_server_ask_recv(pairs[kind].server, &asked) == DUO_CLOSED);
     }
-    limits();
     CHECK(duo_shutdown() == 0);
 }

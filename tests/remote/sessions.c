@@ -200,48 +200,6 @@ static void collected(void)
     CHECK(flow_server_flow_recv(got.as.number.next, &got) == DUO_CLOSED);
 }
 
-/* Long messages, and those that are too long for the peer. */
-static void *reply(void *context)
-{
-    talk_server_ask_t server = *(talk_server_ask_t *)context;
-    for (;;) {
-        talk_ask_t asked;
-        CHECK(talk_server_ask_recv(server, &asked) == DUO_OK);
-        if (asked.tag == TALK_ASK_END) return NULL;
-        CHECK(asked.tag == TALK_ASK_TEXT);
-        duo_status status = talk_server_answer_send_text(asked.as.text.next, asked.as.text.value, &server);
-        CHECK(status == DUO_OK);
-        talk_ask_free(&asked);
-    }
-}
-
-static void lengths(void)
-{
-    talk_client_ask_t client;
-    talk_server_ask_t server;
-    meet_both(&duo_wire_of_talk, &client.sends, &server.receives);
-    pthread_t thread = start(reply, &server);
-    static char text[(1 << 20) + 1];
-    memset(text, 'x', sizeof text);
-    /* The count before the text takes 3 bytes of the payload. */
-    static const size_t sizes[] = {0, 1, 127, 128, 4095, 4096, 65535, 65536, 200000, (1 << 20) - 3};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        talk_client_answer_t waiting;
-        talk_answer_t answer;
-        const duo_str sent = {text, sizes[i]};
-        CHECK(talk_client_ask_send_text(client, sent, &waiting) == DUO_OK);
-        CHECK(talk_client_answer_recv(waiting, &answer) == DUO_OK);
-        CHECK(answer.tag == TALK_ANSWER_TEXT && duo_str_equal(answer.as.text.value, sent));
-        client = answer.as.text.next;
-        talk_answer_free(&answer);
-    }
-    talk_client_answer_t waiting;
-    CHECK(talk_client_ask_send_text(client, (duo_str){text, (1 << 20) - 2}, &waiting) == DUO_TOO_LARGE);
-    CHECK(talk_client_ask_send_text(client, (duo_str){"\xff", 1}, &waiting) == DUO_INVALID);
-    CHECK(talk_client_ask_send_end(client) == DUO_OK);
-    finish(thread);
-}
-
 /* What a handler's thread keeps until it exits. */
 static pthread_key_t kept;
 static DUO_ATOMIC int kept_count;
@@ -533,7 +491,6 @@ TEST(sessions)
     collected();
     full();
     check_left(begin_flow());
-    lengths();
     serving();
     values();
     accepted_value();

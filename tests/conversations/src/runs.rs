@@ -5,7 +5,7 @@ use duologue::{Closed, Why};
 use std::thread;
 
 /// Sends this many numbers from 1 on.
-pub fn deposits(mut client: client::Connected, count: u32) -> Result<client::Connected, Closed> {
+fn deposits(mut client: client::Connected, count: u32) -> Result<client::Connected, Closed> {
     for number in 1..=count {
         client = client.deposit(f64::from(number))?;
     }
@@ -13,7 +13,7 @@ pub fn deposits(mut client: client::Connected, count: u32) -> Result<client::Con
 }
 
 /// Answers withdrawals with the sum of the deposits since the last one, until the session ends. Returns how it does, and the last sum.
-pub fn serve(mut server: server::Connected) -> (Result<(), Why>, f64) {
+fn serve(mut server: server::Connected) -> (Result<(), Why>, f64) {
     let mut sum = 0.0;
     let ended = loop {
         server = match server.recv() {
@@ -32,7 +32,7 @@ pub fn serve(mut server: server::Connected) -> (Result<(), Why>, f64) {
 }
 
 /// The sum of that many numbers.
-pub fn triangle(count: u32) -> f64 {
+fn triangle(count: u32) -> f64 {
     f64::from(count) * f64::from(count + 1) / 2.0
 }
 

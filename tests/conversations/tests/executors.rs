@@ -203,34 +203,6 @@ async fn waiting_on_several(executor: impl Spawn) -> Result<(), Closed> {
 }
 on_every_executor!(waiting_on_several);
 
-/// Every sender of a shared endpoint is a task.
-async fn shared_senders(executor: impl Spawn) -> Result<(), Closed> {
-    let (mut server, client) = numbers::init();
-    let shared = numbers::client::SharedStream::from(client);
-    let mut senders = Vec::new();
-    for first in 0..4 {
-        let shared = shared.clone();
-        senders.push(executor.spawn(async move {
-            for number in (first..MESSAGES).step_by(4) {
-                shared.send_async(number).await?;
-            }
-            Ok::<(), Closed>(())
-        }));
-    }
-    drop(shared);
-    let mut sum = 0;
-    while let Ok(Stream::Send(number, next)) = server.recv_async().await {
-        sum += number;
-        server = next;
-    }
-    assert_eq!(sum, MESSAGES * (MESSAGES - 1) / 2);
-    for sender in senders {
-        sender.await?;
-    }
-    Ok(())
-}
-on_every_executor!(shared_senders);
-
 /// Futures that are dropped repeatedly in the middle of a wait, by tokio's own select and timeouts.
 #[tokio::test]
 async fn a_cancelled_wait_loses_no_message_and_no_endpoint() -> Result<(), Closed> {

@@ -1,11 +1,11 @@
 //! What is reported to observers of sessions over sockets.
 
-use conversations::observing::{Event, Told, accepted, observer, serve, shop};
+use conversations::observing::{Told, accepted, observer, serve, shop};
 use conversations::protocols::bank::{Login, client, server};
-use conversations::protocols::{numbers, pingpong, telemetry};
-use conversations::sockets::{HELLO, listener, log_in, serving, unhex};
-use conversations::{LONG, block_on, why};
-use duologue::{Endpoint, Why};
+use conversations::protocols::{pingpong, telemetry};
+use conversations::sockets::{HELLO, listener, serving, unhex};
+use conversations::{LONG, why};
+use duologue::Why;
 use duologue_net::observe::{Count, End, Observer, Refusal, Run, Session};
 use duologue_net::{Address, Connector, Error, Fingerprint, Listener, Open, TraceContext, Verdict};
 use std::io::{Read, Write};
@@ -111,43 +111,6 @@ fn a_session_belongs_to_the_trace_of_the_connecting_side() {
     }
 }
 
-/// Runs that are longer than what is collected, and tasks.
-#[test]
-fn long_runs_are_counted_in_tasks() {
-    const MANY: u64 = 20_000;
-    let ((server, of_server), (client, of_client)) =
-        pair::<numbers::server::Stream, numbers::client::Stream>("observe-many");
-    let (server_id, client_id) = (of_server.began().id, of_client.began().id);
-    let sending = thread::spawn(move || {
-        block_on(async {
-            let mut client = client;
-            for number in 0..MANY {
-                client.ready().await;
-                client = client.send(number).expect("it is open");
-            }
-            drop(client);
-        });
-    });
-    let got = block_on(async {
-        let (mut server, mut got) = (server, 0);
-        while let Ok(numbers::Stream::Send(_, next)) = server.recv_async().await {
-            (server, got) = (next, got + 1);
-        }
-        got
-    });
-    sending.join().expect("it does not panic");
-    assert_eq!(got, MANY);
-    // The direction has never changed.
-    let (sent, received) = (of_client.ended(client_id), of_server.ended(server_id));
-    assert_eq!((sent.why, received.why), (Why::Left, Why::Left));
-    assert_eq!(sent.sent, received.received);
-    assert_eq!(sent.sent.messages, MANY);
-    assert_eq!(
-        (sent.received, received.sent),
-        (Count::default(), Count::default())
-    );
-}
-
 /// Messages of a run that are encoded together are counted even if the last of them is too large.
 #[test]
 fn what_was_sent_before_a_message_that_is_too_large_is_counted() {
@@ -173,42 +136,6 @@ fn what_was_sent_before_a_message_that_is_too_large_is_counted() {
     // A tag, the payload's count, a flag, and two values with a count each.
     assert_eq!(count(sent.sent), (5, 5 * 15));
     assert_eq!(received.state, Some("telemetry.report"));
-}
-
-/// A side that leaves, in its turn or in the other's, is reported by both sides.
-#[test]
-fn a_side_that_is_dropped_has_left() {
-    for in_its_turn in [true, false] {
-        let name = format!("observe-left-{in_its_turn}");
-        let ((server, of_server), (client, of_client)) =
-            pair::<server::Login, client::Login>(&name);
-        let (server_id, client_id) = (of_server.began().id, of_client.began().id);
-        if in_its_turn {
-            drop(client);
-            assert_eq!(why(server.recv()), Why::Left);
-        } else {
-            drop(server);
-            assert_eq!(why(log_in(client)), Why::Left);
-        }
-        let server = of_server.ended(server_id);
-        assert_eq!((server.why, server.state), (Why::Left, Some("bank.login")));
-        assert_eq!(server.received, Count::default());
-        // A login that nobody reads may have been sent.
-        let mut events = Vec::new();
-        while !matches!(events.last(), Some(Event::Ended(..))) {
-            events.push(of_client.next());
-        }
-        of_client.nothing();
-        let Some(Event::Ended(id, client)) = events.pop() else {
-            panic!("it has ended")
-        };
-        assert_eq!(id, client_id);
-        let turned = events
-            .iter()
-            .all(|event| matches!(event, Event::Turned(..)));
-        assert!(turned && (events.is_empty() || !in_its_turn), "{events:?}");
-        assert_eq!(client.why, Why::Left);
-    }
 }
 
 /// A client that is only a socket, after its hello was answered; and the server's side.

@@ -1,11 +1,10 @@
 //! Heartbeats: a peer that is stopped is lost, and one that only says nothing is not.
 
 use conversations::protocols::bank::{Connected, client, server};
-use conversations::protocols::numbers;
 use conversations::sockets::{logged_in, over, socket_pair};
 use conversations::{LONG, block_on, why};
 use duologue::{PortSet, TryRecvError, Why};
-use duologue_net::{Connector, Open, Socket, Stream};
+use duologue_net::{Connector, Socket, Stream};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -38,19 +37,13 @@ impl Stream for Stoppable {
 }
 
 /// Both endpoints of a session in which the connecting side has promised a heartbeat of a second, and what stops it.
-fn pair<S: Open, C: Open>() -> (S, C, Arc<AtomicBool>) {
+fn connected() -> (server::Connected, client::Connected, Arc<AtomicBool>) {
     let [socket, other] = socket_pair();
     let is_stopped = Arc::new(AtomicBool::new(false));
     let stops = Arc::clone(&is_stopped);
     let stoppable = Stoppable { socket, is_stopped };
-    let (server, client) = over(&Connector::new().heartbeat(1), stoppable, other);
-    (server, client, stops)
-}
-
-/// The same with a bank, after the login.
-fn connected() -> (server::Connected, client::Connected, Arc<AtomicBool>) {
-    let (server, client, stops) = pair();
-    let (server, client) = logged_in((server, client));
+    let connector = Connector::new().heartbeat(1);
+    let (server, client) = logged_in(over(&connector, stoppable, other));
     (server, client, stops)
 }
 
@@ -94,18 +87,4 @@ fn a_peer_that_is_stopped_is_lost() {
     for wait in waits {
         assert_eq!(wait.join().expect("no panic").0, Why::Lost);
     }
-}
-
-#[test]
-fn a_peer_that_is_stopped_is_lost_for_a_sender_that_waits() {
-    let (mut client, server, stops): (numbers::client::Stream, numbers::server::Stream, _) = pair();
-    stops.store(true, SeqCst);
-    let why = loop {
-        match client.send(1) {
-            Ok(next) => client = next,
-            Err(error) => break error.closed().why(),
-        }
-    };
-    assert_eq!(why, Why::Lost);
-    drop(server);
 }

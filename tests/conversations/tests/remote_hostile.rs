@@ -98,18 +98,6 @@ fn silent_connections_give_way() {
     silent.into_iter().for_each(expect_end);
 }
 
-/// They are closed when the time for a handshake is over.
-fn silent_connections_are_late() {
-    let (mut listener, address) = listener("late");
-    listener.hello_timeout(Duration::from_millis(100));
-    let path = address.strip_prefix("unix:").expect("a Unix socket");
-    serve(listener, || {
-        let connect = |_| UnixStream::connect(path).expect("it listens");
-        let silent: Vec<UnixStream> = (0..WAITING).map(connect).collect();
-        silent.into_iter().for_each(expect_end);
-    });
-}
-
 fn verdict(refused: Result<client::Login, Error>) -> Option<Verdict> {
     match refused {
         Err(Error::Refused { verdict, .. }) => Some(verdict),
@@ -215,7 +203,6 @@ fn peers_that_take_more_than_their_share() {
 
 fn alone_peers_that_take_more_than_their_share() {
     silent_connections_give_way();
-    silent_connections_are_late();
     a_peer_has_a_limit(listener("peer").0);
     a_peer_has_a_limit(Listener::bind("tcp://127.0.0.1:0").expect("a port is free"));
     accepted_sessions_have_a_limit();

@@ -1,7 +1,7 @@
-//! Long runs over sockets: how they end, at every position of the ring, and what happens inside them.
+//! Long runs over sockets: how they turn, at every position of the ring, and a sender that pauses inside one.
 
 use conversations::protocols::bank::{Connected, client, server};
-use conversations::runs::{deposits, serve, triangle, turn};
+use conversations::runs::turn;
 use conversations::sockets::{accepted, listener, logged_in};
 use conversations::{LONG, why};
 use duologue::{Closed, Why};
@@ -22,51 +22,6 @@ fn a_run_of_any_length_turns() -> Result<(), Closed> {
     let (mut listener, address) = listener("turns");
     let ends = connected(&mut listener, &address);
     turn(ends, (0..2 * SHORT_LAP + 10).chain([7_000, 7_500, 20_000]))
-}
-
-#[test]
-fn a_run_of_any_length_ends() -> Result<(), Closed> {
-    let (mut listener, address) = listener("ends");
-    for count in 0..SHORT_LAP + 10 {
-        let (server, client) = connected(&mut listener, &address);
-        let serving = thread::spawn(|| serve(server));
-        let client = deposits(client, count)?;
-        let expected = if count % 2 == 0 {
-            client.quit()?;
-            Ok(())
-        } else {
-            drop(client);
-            Err(Why::Left)
-        };
-        let served = serving.join().expect("it does not panic");
-        assert_eq!(served, (expected, triangle(count)), "{count}");
-    }
-    Ok(())
-}
-
-#[test]
-fn a_receiver_may_leave_inside_a_run() {
-    let (mut listener, address) = listener("leaves");
-    for count in 0..SHORT_LAP {
-        let (server, mut client) = connected(&mut listener, &address);
-        let leaving = thread::spawn(move || {
-            let mut server = server;
-            for _ in 0..count {
-                server = match server.recv() {
-                    Ok(Connected::Deposit(_, next)) => next,
-                    other => panic!("unexpected: {other:?}"),
-                };
-            }
-        });
-        let closed = loop {
-            match client.deposit(1.0) {
-                Ok(next) => client = next,
-                Err(closed) => break closed,
-            }
-        };
-        assert!(matches!(Closed::from(closed).why(), Why::Left | Why::Lost));
-        leaving.join().expect("it does not panic");
-    }
 }
 
 #[test]

@@ -4,9 +4,8 @@ use conversations::protocols::acme::File;
 use conversations::protocols::acme::files::Mode;
 use conversations::protocols::acme::files::file_server::{self, Idle, Opening, Piece, Reading};
 use conversations::protocols::numbers::{self, Stream};
-use conversations::protocols::telemetry;
 use conversations::sockets::{over, over_sockets};
-use conversations::{LONG, block_on, why};
+use conversations::{LONG, why};
 use duologue::{Closed, PortSet, Select, TrySendError, Why};
 use duologue_net::{Connector, Socket};
 use std::os::unix::net::UnixStream;
@@ -94,25 +93,6 @@ async fn a_task_ends_its_session_at_once() {
     drop(client);
     say.send(()).expect("it waits");
     assert_eq!(reading.join().expect("no panic"), (count, Why::Left));
-}
-
-/// A thread waits, and goes on when the peer reads.
-#[test]
-fn a_thread_waits_for_a_slow_peer() {
-    let (server, mut client) = pair();
-    let (say, begin) = mpsc::channel();
-    let reading = reads_late(server, begin);
-    let sending = thread::spawn(move || {
-        for number in 0..MANY {
-            client = client.send(number)?;
-        }
-        Ok::<(), Closed>(())
-    });
-    thread::sleep(Duration::from_millis(20));
-    assert!(!sending.is_finished(), "nobody reads");
-    say.send(()).expect("it waits");
-    sending.join().expect("no panic").expect("it is open");
-    assert_eq!(reading.join().expect("no panic"), (MANY, Why::Left));
 }
 
 /// More than a connection keeps for a peer that does not read.
@@ -233,45 +213,6 @@ fn nobody_else_waits_for_a_peer_that_only_says_that_it_is_there() -> Result<(), 
     assert_eq!(waiting.join().expect("no panic"), Err(Why::Left));
     serving.join().expect("no panic").expect("it is awaited");
     Ok(())
-}
-
-/// Why a session ends, which it does though no other side acts.
-fn end(act: impl Future<Output = Result<(), Closed>> + Send + 'static) -> Why {
-    let (say, said) = mpsc::channel();
-    thread::spawn(move || say.send(why(block_on(act))));
-    said.recv_timeout(LONG).expect("it ends")
-}
-
-/// A peer that reads nothing is late for a thread, for a task and for a side that waits for an answer. It finds that once it reads.
-#[test]
-fn a_peer_that_reads_nothing_is_late() {
-    let limited = Connector::new().idle_timeout(Duration::from_millis(50));
-    for by_task in [false, true] {
-        let (server, mut client): (numbers::server::Stream, numbers::client::Stream) =
-            over_sockets(&limited);
-        let (say, begin) = mpsc::channel();
-        let reading = reads_late(server, begin);
-        let why = end(async move {
-            for number in 0.. {
-                client = match by_task {
-                    true => client.send_async(number).await?,
-                    false => client.send(number)?,
-                };
-            }
-            Ok(())
-        });
-        assert_eq!(why, Why::Late, "by a task: {by_task}");
-        say.send(()).expect("it waits");
-        assert_eq!(reading.join().expect("no panic").1, Why::Late);
-    }
-    let (server, client): (telemetry::server::Report, telemetry::client::Report) =
-        over_sockets(&limited);
-    let why = end(async move {
-        let client = client.raw(true, String::new(), vec![7; LARGE])?;
-        client.flush()?.recv().map(drop)
-    });
-    assert_eq!(why, Why::Late);
-    drop(server);
 }
 
 /// The peer has left, but another process still has its end of the connection, and reads nothing.

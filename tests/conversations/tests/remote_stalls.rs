@@ -1,18 +1,15 @@
 //! Sessions over connections that accept nothing for a while, while the sender is inside a run.
 
+use conversations::LONG;
 use conversations::limits::pieces::file::{self, Pieces};
 use conversations::protocols::numbers::{self, Stream as Numbers};
-use conversations::protocols::telemetry;
 use conversations::sockets::{Hooked, over, socket_pair};
 use conversations::waiting::spawn_until_asleep;
-use conversations::{LONG, why};
-use duologue::{TrySendError, Why};
+use duologue::TrySendError;
 use duologue_net::{Connector, Open};
 use std::future::Future;
-use std::io;
 use std::pin::pin;
-use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
@@ -24,63 +21,10 @@ const COLLECTED: usize = 64 << 10;
 /// More than a connection and the library keep for a peer that does not read.
 const MANY: u64 = 200_000;
 
-/// Both endpoints of a session. The client writes what this function does not refuse. It gets the number of bytes and the
-/// deadline.
-fn pair<S: Open, C: Open>(
-    refuses: impl Fn(usize, Option<Instant>) -> io::Result<()> + Send + Sync + 'static,
-) -> (S, C) {
-    let hook = move |written: Option<usize>, deadline| match written {
-        Some(count) => refuses(count, deadline),
-        None => Ok(()),
-    };
+/// Both endpoints of a session, whose client calls this function before it writes.
+fn pair<S: Open, C: Open>(hook: impl Fn() + Send + Sync + 'static) -> (S, C) {
     let [socket, other] = socket_pair();
     over(&Connector::new(), Hooked { socket, hook }, other)
-}
-
-/// The thread that forwards what an idle sender has stored is refused, and then writes everything in a second attempt. It
-/// still forwards the rest.
-#[test]
-fn what_is_left_in_the_ring_is_forwarded_when_the_connection_accepts_more() {
-    let (is_open, attempts, has_begun) = (
-        Arc::new(AtomicBool::new(false)),
-        Arc::new(AtomicUsize::new(0)),
-        AtomicBool::new(false),
-    );
-    let refuses = {
-        let (is_open, attempts) = (Arc::clone(&is_open), Arc::clone(&attempts));
-        move |count, _| {
-            // The thread makes two attempts each time. The second one succeeds.
-            let is_second = count >= COLLECTED && attempts.fetch_add(1, SeqCst) % 2 == 1;
-            if is_open.load(SeqCst) && is_second {
-                has_begun.store(true, SeqCst);
-            }
-            match has_begun.load(SeqCst) || count < 1_000 {
-                true => Ok(()),
-                false => Err(io::ErrorKind::TimedOut.into()),
-            }
-        }
-    };
-    let (mut server, mut client): (file::server::Pieces, file::client::Pieces) = pair(refuses);
-    // A line of the ring has two of these, and before each line its sender forwards those of the line before.
-    let pieces = [1, 2, COLLECTED, 4].map(|size| vec![7; size]);
-    for piece in &pieces {
-        client = client.piece(piece.clone()).expect("it is open");
-    }
-    let until = Instant::now() + LONG;
-    while attempts.load(SeqCst) == 0 {
-        assert!(Instant::now() < until, "a thread tries to write");
-        thread::sleep(Duration::from_millis(1));
-    }
-    is_open.store(true, SeqCst);
-    for (number, piece) in pieces.iter().enumerate() {
-        server = match server.recv_timeout(LONG) {
-            Ok(Pieces::Piece(received, next)) if received == *piece => next,
-            Ok(_) => panic!("{number}: another message"),
-            Err(_) => panic!("{number}: no message"),
-        };
-    }
-    drop(client);
-    assert_eq!(why(server.recv()), Why::Left);
 }
 
 /// A session in whose client the thread that writes what was collected holds the session and is stopped, until the sender
@@ -88,18 +32,17 @@ fn what_is_left_in_the_ring_is_forwarded_when_the_connection_accepts_more() {
 fn stopped_while_it_writes() -> (file::server::Pieces, file::client::Pieces, mpsc::Sender<()>) {
     let is_stopped = Arc::new(AtomicUsize::new(0));
     let (go_on, waits) = mpsc::channel();
-    let refuses = {
+    let stops = {
         let (is_stopped, waits) = (Arc::clone(&is_stopped), Mutex::new(waits));
-        move |_, _| {
+        move || {
             // Later writes of that thread, and all of others, are as fast as the connection.
             let is_first = is_stopped.compare_exchange(1, 2, SeqCst, SeqCst).is_ok();
             if is_first {
                 let _gone = waits.lock().expect("nothing panics here").recv();
             }
-            Ok(())
         }
     };
-    let (server, client): (file::server::Pieces, file::client::Pieces) = pair(refuses);
+    let (server, client): (file::server::Pieces, file::client::Pieces) = pair(stops);
     is_stopped.store(1, SeqCst);
     let client = client.piece(Vec::new()).expect("it is open");
     let until = Instant::now() + LONG;
@@ -170,40 +113,10 @@ fn a_sender_does_not_fill_the_ring_while_another_thread_forwards() {
     assert_eq!(reading.join().expect("no panic"), 1 + 10 * TWO_LINES);
 }
 
-/// A side that disconnects inside a run waits for its peer, but not forever.
-#[test]
-fn leaving_inside_a_run_takes_a_limited_time() {
-    let deadlines = Arc::new(Mutex::new(Vec::new()));
-    let refuses = {
-        let deadlines = Arc::clone(&deadlines);
-        move |count, deadline: Option<Instant>| {
-            let waits = deadline.is_none_or(|deadline| deadline > Instant::now());
-            if count < COLLECTED {
-                return Ok(());
-            }
-            if !waits {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            deadlines
-                .lock()
-                .expect("nothing panics here")
-                .push(deadline);
-            Err(io::ErrorKind::ConnectionReset.into())
-        }
-    };
-    let (server, client): (telemetry::server::Report, telemetry::client::Report) = pair(refuses);
-    let client = client.unsigned(1, 2, 3, 4).expect("it is open");
-    let client = client.raw(true, String::new(), vec![7; 2 * COLLECTED]);
-    drop(client.expect("it is open"));
-    let deadlines = deadlines.lock().expect("nothing panics here");
-    assert!(!deadlines.is_empty() && deadlines.iter().all(Option::is_some));
-    drop(server);
-}
-
 /// A sender that waits for the connection does not hold up others that share its endpoint and must not wait.
 #[test]
 fn a_shared_sender_that_waits_holds_up_no_other() {
-    let (server, client): (numbers::server::Stream, numbers::client::Stream) = pair(|_, _| Ok(()));
+    let (server, client): (numbers::server::Stream, numbers::client::Stream) = pair(|| ());
     let shared = numbers::client::SharedStream::from(client);
     let waiting = {
         let shared = shared.clone();
@@ -259,7 +172,7 @@ impl Wake for Sends {
 /// The waker of a task that waits for space may use the shared sender: it is called where no lock is held.
 #[test]
 fn wakers_may_use_a_shared_sender() {
-    let (server, client): (numbers::server::Stream, numbers::client::Stream) = pair(|_, _| Ok(()));
+    let (server, client): (numbers::server::Stream, numbers::client::Stream) = pair(|| ());
     let shared = numbers::client::SharedStream::from(client);
     let (has_sent, sent) = mpsc::channel();
     let waker = Waker::from(Arc::new(Sends {

@@ -1,8 +1,8 @@
-//! Hellos that are refused, connections that are cut, and listeners that drain.
+//! Hellos that are refused, and listeners that drain.
 
 use conversations::protocols::bank::{Connected, client, server};
 use conversations::protocols::telemetry;
-use conversations::sockets::{ANSWER, accepted, listener, log_in, logged_in, path, serving, unhex};
+use conversations::sockets::{accepted, listener, log_in, logged_in, path, serving, unhex};
 use conversations::waiting::spawn_until_asleep;
 use conversations::{LONG, why};
 use duologue::{Closed, Why};
@@ -41,27 +41,6 @@ fn hellos_are_refused_as_the_format_says() {
             assert_eq!(answer, expected, "{line}");
         }
     });
-}
-
-#[test]
-fn a_client_whose_connection_is_cut_is_lost() {
-    let path = path("cut-client");
-    let listener = std::os::unix::net::UnixListener::bind(&path).expect("free");
-    let peer = thread::spawn(move || {
-        let (mut raw, _) = listener.accept().expect("it connects");
-        raw.write_all(&unhex(ANSWER)).expect("it is read");
-        // The hello and the first bytes of the login.
-        let mut hello = [0; 60];
-        raw.read_exact(&mut hello).expect("they come");
-    });
-    let login: client::Login =
-        duologue_net::connect(&format!("unix:{}", path.display())).expect("it is accepted");
-    let waiting = login
-        .login("holk".into(), "a long password".into())
-        .expect("it is open");
-    assert_eq!(why(waiting.recv()), Why::Lost);
-    peer.join().expect("it does not panic");
-    let _ = std::fs::remove_file(path);
 }
 
 /// A hello that was admitted before the listener drains becomes a session.

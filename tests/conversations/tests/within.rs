@@ -5,26 +5,11 @@ use conversations::limits::timed::visit as timed;
 use conversations::limits::untimed::visit as free;
 use conversations::observing::{Event, Told, observer};
 use conversations::sockets::{accepted, listener, pair};
-use conversations::{LONG, block_on, why};
-use duologue::{PortSet, TryRecvError, Why};
-use duologue_net::Open;
+use conversations::{block_on, why};
+use duologue::{TryRecvError, Why};
 use std::time::Duration;
 
 const OPEN: &str = "the session is open";
-
-/// A session whose server has time limits. The client has none.
-fn visit(name: &str) -> (timed::server::Choose, free::client::Choose) {
-    pair(name)
-}
-
-/// The same, and what is reported to an observer of the server.
-fn observed<C: Open>(name: &str) -> (timed::server::Choose, C, Told) {
-    let (mut listener, address) = listener(name);
-    let (observing, told) = observer();
-    listener.observer(observing);
-    let (server, client) = accepted(&mut listener, &address);
-    (server, client, told)
-}
 
 /// Why the session ended.
 fn end(told: &Told) -> Why {
@@ -35,21 +20,12 @@ fn end(told: &Told) -> Why {
     }
 }
 
-/// A session in which the server waits for a message that has to come quickly.
-fn hurried(name: &str) -> (timed::server::Quick, free::client::Quick) {
-    let (server, client) = visit(name);
+/// A session in which the server waits for a message that has to come quickly. The client has no time limits.
+fn hurried(
+    (server, client): (timed::server::Choose, free::client::Choose),
+) -> (timed::server::Quick, free::client::Quick) {
     let client = client.hurry().expect(OPEN);
     let Ok(timed::Choose::Hurry(server)) = server.recv() else {
-        panic!("it arrives")
-    };
-    (server, client)
-}
-
-/// The same in a state without a limit.
-fn resting(name: &str) -> (timed::server::Free, free::client::Free) {
-    let (server, client) = visit(name);
-    let client = client.rest().expect(OPEN);
-    let Ok(timed::Choose::Rest(server)) = server.recv() else {
         panic!("it arrives")
     };
     (server, client)
@@ -76,41 +52,19 @@ fn a_peer_that_does_not_send_in_time_is_late() {
         |server| why(block_on(server.recv_async())),
     ];
     for way in ways {
-        let (server, client) = hurried("within-late");
+        let (server, client) = hurried(pair("within-late"));
         assert_eq!(way(server), Why::Late);
         assert_eq!(too_late(client), Why::Late);
     }
 }
 
-#[test]
-fn a_peer_is_late_in_a_set() {
-    let (server, _client) = hurried("within-set");
-    let (other, resting) = resting("within-set-other");
-    let mut set = PortSet::new();
-    set.insert(other, "other");
-    let mut hurried = PortSet::new();
-    hurried.insert(server, "late");
-    let Some(("late", Err(closed))) = hurried.recv_timeout(LONG) else {
-        panic!("nothing comes")
-    };
-    assert_eq!(closed.why(), Why::Late);
-    // This one has waited as long.
-    let client = resting.done().expect(OPEN);
-    let Some(("other", Ok(timed::Free::Done(server)))) = set.recv_timeout(LONG) else {
-        panic!("it has no limit")
-    };
-    client.bye().expect(OPEN);
-    assert!(matches!(server.recv(), Ok(timed::Choose::Bye)));
-}
-
 /// Nobody waits: the session ends all the same.
 #[test]
 fn a_peer_is_late_for_a_program_that_does_nothing() {
-    let (server, client, told) = observed::<free::client::Choose>("within-idle");
-    let client = client.hurry().expect(OPEN);
-    let Ok(timed::Choose::Hurry(server)) = server.recv() else {
-        panic!("it arrives")
-    };
+    let (mut listener, address) = listener("within-idle");
+    let (observing, told) = observer();
+    listener.observer(observing);
+    let (server, client) = hurried(accepted(&mut listener, &address));
     assert_eq!(end(&told), Why::Late);
     assert_eq!(why(server.recv()), Why::Late);
     assert_eq!(too_late(client), Why::Late);

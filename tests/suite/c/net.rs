@@ -5,7 +5,7 @@
 
 use super::driver::{ADDRESS, Build, Driver, THREAD, cases};
 use super::processes::fuzz;
-use super::programs::{AT_HOME, CASES as CONVERSATIONS, case_header};
+use super::programs::{AT_HOME, CASES as CONVERSATIONS};
 use super::{generate_with, hosts, protocols, quiet};
 use crate::support::c::{Compiler, Program, Watch, runtime, sources_in, tls_objects};
 use crate::support::{repository, shown_of_nats};
@@ -26,7 +26,7 @@ const WRAPPED: &str = "-Wl,--wrap=clock_gettime,--wrap=ppoll";
 static NET: Driver = Driver {
     name: "net",
     folder: "tests/remote",
-    includes: &["tests/processes", "tests/suite/support/c"],
+    includes: &["tests/processes"],
     protos: &[
         "tests/processes/talk.proto",
         "tests/remote/limits.proto",
@@ -36,16 +36,8 @@ static NET: Driver = Driver {
         "protocols/bank.proto",
         "protocols/telemetry.proto",
     ],
-    sources: &[
-        "tests/run/bank/client.c",
-        "tests/run/bank/server.c",
-        "tests/suite/support/c/transcript.c",
-    ],
-    prepare: |_, generated| {
-        let header = case_header("bank", "bank", "login", None);
-        std::fs::write(generated.join("case.h"), header).expect("it can be written");
-        Vec::new()
-    },
+    sources: &[],
+    prepare: |_, _| Vec::new(),
     cases: CASES,
 };
 

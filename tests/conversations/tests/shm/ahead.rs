@@ -126,27 +126,3 @@ fn a_receiver_is_late_if_its_peer_sends_nothing() {
         assert_eq!(closed.why(), Why::Left);
     }
 }
-
-/// A message that has arrived is received, however late.
-#[test]
-fn what_arrives_before_the_limit_is_received_after_it() {
-    const LIMIT: Duration = Duration::from_millis(50);
-    for way in 0..3 {
-        let (server, client): (file::server::Pieces, file::client::Pieces) = pair_in(PIECE);
-        let server = server.within(LIMIT);
-        let mut client = client.piece(vec![7; PIECE / 2]).expect("it is open");
-        client.flush();
-        thread::sleep(2 * LIMIT);
-        let received = match way {
-            0 => server.recv().ok(),
-            1 => server.try_recv().ok(),
-            _ => block_on(server.recv_async()).ok(),
-        };
-        let Some(Pieces::Piece(piece, server)) = received else {
-            panic!("it has arrived: {way}")
-        };
-        assert_eq!(piece.len(), PIECE / 2);
-        assert_eq!(why(server.recv()), Why::Late);
-        drop(client);
-    }
-}

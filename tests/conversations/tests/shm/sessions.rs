@@ -1,4 +1,4 @@
-//! Sessions in shared memory: messages of every length, long runs, full regions, and every way to wait.
+//! Sessions in shared memory: messages of every length, long runs, and every way to wait.
 
 use conversations::protocols::bank::{self, Connected, WithdrawalResponse};
 use conversations::protocols::{numbers, pingpong};
@@ -10,9 +10,8 @@ use conversations::{LONG, block_on, why};
 use duologue::{Closed, PortSet, Select, TryRecvError, TrySendError, Why};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use std::sync::mpsc::channel;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Longer than a message of a run waits for others.
 const A_MOMENT: Duration = Duration::from_millis(20);
@@ -162,32 +161,6 @@ fn a_receiver_that_leaves_is_noticed() {
     assert_eq!(sending.join().expect("it does not panic"), Why::Left);
 }
 
-/// A sender waits while its peer does not read, and nothing is lost.
-#[test]
-fn a_full_region_holds_its_sender_up() {
-    const COUNT: u32 = 50_000;
-    let (mut server, client) = connected();
-    let (report, reports) = channel();
-    let sending = thread::spawn(move || {
-        let mut client = client;
-        for n in 0..COUNT {
-            client = client.deposit(f64::from(n)).expect("it is open");
-        }
-        report.send(()).expect("the test waits");
-        client.quit().expect("it is open");
-    });
-    assert!(reports.recv_timeout(Duration::from_millis(100)).is_err());
-    for n in 0..COUNT {
-        let Ok(Connected::Deposit(money, next)) = server.recv() else {
-            panic!("{n} was sent")
-        };
-        assert!((money - f64::from(n)).abs() < 0.1);
-        server = next;
-    }
-    assert!(matches!(server.recv(), Ok(Connected::Quit)));
-    sending.join().expect("it does not panic");
-}
-
 /// A side may end while its last messages do not fit into the region: they are written when the peer reads.
 #[test]
 fn the_last_messages_are_written_after_the_side_is_gone() {
@@ -224,25 +197,6 @@ fn the_last_messages_are_written_after_the_side_is_gone() {
         server = next;
     }
     assert_eq!(why(server.recv()), Why::Left);
-}
-
-#[test]
-fn time_limits_and_attempts() {
-    let (server, client) = connected();
-    let start = Instant::now();
-    let Err(TryRecvError::Empty(server)) = server.recv_timeout(A_MOMENT) else {
-        panic!("nothing was sent")
-    };
-    assert!(start.elapsed() >= A_MOMENT);
-    client.quit().expect("it is open");
-    let mut server = server;
-    loop {
-        server = match server.try_recv() {
-            Ok(message) => break assert!(matches!(message, Connected::Quit)),
-            Err(TryRecvError::Empty(next)) => next,
-            Err(TryRecvError::Closed(closed)) => panic!("{closed}"),
-        };
-    }
 }
 
 #[test]
@@ -290,22 +244,6 @@ fn a_set_and_a_select_wait_for_several() {
     drop(answer.pong().expect("it is open"));
     drop((one, bank_client));
     drop(saying.join().expect("it does not panic"));
-}
-
-#[test]
-fn a_set_is_told_who_has_left() {
-    let mut set = PortSet::new();
-    let (server, client) = connected();
-    set.insert(server, ());
-    let leaving = thread::spawn(move || {
-        thread::sleep(A_MOMENT);
-        drop(client);
-    });
-    let Some(((), Err(closed))) = set.recv() else {
-        panic!("it has left")
-    };
-    assert_eq!(closed.why(), Why::Left);
-    leaving.join().expect("it does not panic");
 }
 
 /// Many dialogues and streams between tasks of one thread: nothing waits where it sends.
