@@ -6,6 +6,7 @@ mod bank_threads;
 mod bank_words;
 mod big_bang;
 mod fan_in;
+mod nucleotides;
 mod one_core;
 mod parallel_map;
 mod ping_pong;
@@ -16,7 +17,6 @@ mod rumpsteak_bank;
 mod run_of_three;
 mod search;
 mod stream;
-mod text;
 mod words;
 
 use crate::harness::{Case, Family, Job, Place};
@@ -37,7 +37,7 @@ pub fn families() -> Vec<Family> {
         port_set::families(),
         one_core::families(),
         parallel_map::families(),
-        text::families(),
+        nucleotides::families(),
         words::families(),
         ring_tasks::thread_rings(),
         big_bang::families(),
