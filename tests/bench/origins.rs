@@ -202,8 +202,8 @@ fn command(language: Language, is_quick: bool) -> Result<Command, String> {
     let mut command = match language {
         Rust => {
             let mut cargo = Command::new(env!("CARGO"));
-            cargo.current_dir(root).args(["bench", "--quiet", "-p"]);
-            cargo.arg("duologue-bench");
+            cargo.current_dir(root);
+            cargo.args(["bench", "--quiet", "-p", "duologue-bench"]);
             if is_quick {
                 cargo.args(["--profile", "dev"]);
             }
