@@ -236,22 +236,6 @@ fn a_layout_that_changes_more_is_refused() {
     }
 }
 
-#[test]
-fn what_does_not_parse_is_not_formatted() {
-    for text in [
-        "proto! p {",
-        "proto! p { s:send { m -> } }",
-        "syntax = \"proto3\";",
-        "/* open",
-        "\u{e9}",
-    ] {
-        match format(source(text), text) {
-            Err(Unformatted::Invalid(errors)) => assert!(!errors.is_empty(), "{text}"),
-            other => panic!("{text}: {other:?}"),
-        }
-    }
-}
-
 /// Nesting as deep as is allowed, and lists far longer than a line.
 #[test]
 fn large_and_deep_texts() {

@@ -93,27 +93,6 @@ fn drift_as_a_patch() {
     );
 }
 
-/// The JVM allows 64 KiB of code in a method, of which each value of a payload takes about 16 bytes.
-#[test]
-fn no_method_of_scala_is_too_large() {
-    let entries: Vec<String> = (0..100).map(|entry| format!("e{entry}: u64")).collect();
-    let messages = (0..256).map(|message| format!("m{message}({}) -> s", entries.join(", ")));
-    let messages: Vec<String> = messages.collect();
-    let text = format!("proto! large {{ s:send {{ {} }} }}", messages.join(","));
-    let scratch = Scratch::with("gen-large-methods", &[("large.proto", &text)]);
-    let output = run(scratch.duologue("gen large.proto --scala gen"), b"");
-    assert!(output.status.success());
-    let texts = texts(&scratch, "gen");
-    let text = texts
-        .values()
-        .find(|text| text.contains("def open("))
-        .expect("a receiver opens");
-    let methods: Vec<&str> = text.split(" def open").skip(1).collect();
-    let values = |method: &&str| method.matches("values._").count();
-    assert_eq!(methods.iter().map(values).sum::<usize>(), 25_600);
-    assert!(methods.iter().map(values).max() < Some(3_000));
-}
-
 /// The sentences about limits, and the line after the comment that each is in.
 fn limits_in(text: &str) -> String {
     let mut found = String::new();

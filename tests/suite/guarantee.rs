@@ -134,41 +134,6 @@ fn removed_states_break_what_the_checker_finds() {
     assert!(counts.values().all(|count| *count > 20), "{counts:?}");
 }
 
-/// An overview of a file has each of its declarations, states and messages.
-#[test]
-fn files_are_shown_at_a_glance() {
-    let scratch = scratch("overview");
-    for path in protocols_in("protocols") {
-        let program = checked(std::slice::from_ref(&path));
-        let program = program.program();
-        let output = run(
-            scratch.duologue(&format!("explain {}", path.display())),
-            b"",
-        );
-        let said = String::from_utf8(output.stdout).expect("UTF-8");
-        let own = &program.files[0];
-        let types = own.types.iter().map(|id| &program.ty(*id).name);
-        let instances = own.instances.iter().map(|id| &program.instance(*id).name);
-        for name in types.chain(instances) {
-            assert!(said.contains(&format!(" {name}`")), "{name}: {said}");
-        }
-        let mut rest = said.as_str();
-        for id in &own.protocols {
-            let protocol = program.protocol(*id);
-            let names = protocol.states.iter().flat_map(|state| {
-                let messages = state.messages.iter();
-                let messages = messages.map(|message| format!("`{}", message.name));
-                std::iter::once(format!("- `{}`, ", state.name)).chain(messages)
-            });
-            for name in std::iter::once(format!("## `{}`\n", protocol.name)).chain(names) {
-                let at = rest.find(&name);
-                let at = at.unwrap_or_else(|| panic!("{name} is not in its place: {said}"));
-                rest = &rest[at + name.len()..];
-            }
-        }
-    }
-}
-
 /// A protocol for which every claim holds names all places: each file is there, and each test and heading is in its file.
 #[test]
 fn places_of_guarantees_exist() {

@@ -1,10 +1,8 @@
 //! Writing outputs: all or nothing, only what changed, and never over files that something else wrote.
 
 use crate::support::program::Scratch;
-use crate::support::repository;
-use crate::support::rust::checked;
 use duologue::files::{Change, MARKER, OutputError, Outputs, Tree};
-use duologue::languages::{self, Options, OutputFile, Target};
+use duologue::languages::{OutputFile, Target};
 use std::fs;
 
 fn file(path: &str, body: &str) -> OutputFile {
@@ -146,29 +144,4 @@ fn orphans_have_our_header_and_no_source_file() {
         .orphans(&|origin| origin == "bank.proto")
         .expect("all can be read");
     assert_eq!(orphans, [scratch.path("out/rust/acme/old.rs")]);
-}
-
-/// Every language says which protocol an instance is of, and includes that protocol's documentation.
-#[test]
-fn instances_have_the_documentation_of_their_protocol() {
-    let checked = checked(&[repository().join("protocols/stream.proto")]);
-    let files = [
-        (Target::Rust, "numbers.rs", "[`stream`](super::stream)"),
-        (Target::C, "numbers.h", "`stream`"),
-        (Target::Scala, "protocols/numbers.scala", "`stream`"),
-    ];
-    for (target, path, title) in files {
-        let generated = languages::generate(&checked, target, &Options::default());
-        let file = generated.files.iter().find(|file| file.path == path);
-        let text = &file.unwrap_or_else(|| panic!("{path} is generated")).text;
-        let sentence = format!("The protocol {title} with its type arguments.");
-        let expected = [
-            "A stream of numbers.",
-            sentence.as_str(),
-            "The client sends values, the server receives them.",
-        ];
-        let places =
-            expected.map(|line| text.find(line).unwrap_or_else(|| panic!("{path}: {line}")));
-        assert!(places.is_sorted(), "{path}: {places:?}");
-    }
 }

@@ -68,24 +68,3 @@ fn sarif_keeps_to_its_schema() {
         .expect("all rules are described");
     assert_eq!(rules.len(), duologue::check::every_rule().count());
 }
-
-/// Byte offsets refer to the file, even if the text has a replacement character for bytes that are not UTF-8.
-#[test]
-fn byte_offsets_refer_to_the_file() {
-    let scratch = Scratch::new("report-bytes");
-    for (bytes, expected) in [
-        (&b"// ab\xe9"[..], (5, 6)),
-        (&b"// ab\xe9 and more\n"[..], (5, 6)),
-        (&b"// ab\xe2\x82"[..], (5, 7)),
-        (&b"// \xc3\xa9\xff\xff"[..], (5, 6)),
-    ] {
-        scratch.write("latin.proto", bytes);
-        let output = scratch.duologue("check latin.proto --format json").output();
-        let output = output.expect("it runs").stdout;
-        let found: serde_json::Value = serde_json::from_slice(&output).expect("a JSON document");
-        let range = &found["diagnostics"][0]["range"];
-        let place = (&range["start"]["byte"], &range["end"]["byte"]);
-        let expected = (&expected.0.into(), &expected.1.into());
-        assert_eq!(place, expected, "{bytes:?}");
-    }
-}

@@ -176,27 +176,6 @@ fn a_missing_import_is_one_error() {
 }
 
 #[test]
-fn one_mistake_does_not_hide_the_next_protocol() {
-    let slips = [
-        "proto! a { s:send { m -> ",
-        "proto! a { s:send { m(] -> ! } }",
-        "proto! a s:send { m -> ! } }",
-        "proto! a { s:send { m -> ! }",
-        "prot! a { s:send { m -> ! } }",
-        "struct a { x: }",
-        "enum a { x(u8 }",
-        "extern type",
-    ];
-    for slip in slips {
-        let text = format!("{slip}\n\nproto! later {{ s:send {{ m -> nowhere }} }}\n");
-        let found = rules(&one(&text));
-        assert!(found.contains(&"syntax"), "{slip}: {found:?}");
-        assert!(found.contains(&"unknown-state"), "{slip}: {found:?}");
-        assert_eq!(found.len(), 2, "{slip}: {found:?}");
-    }
-}
-
-#[test]
 fn levels_are_set_from_the_outside_in_and_by_the_run() {
     let text = "#[allow(unreachable-state)]\n\
                 proto! a {\n  s:send { m -> ! }\n  t:send { m -> t, n -> ! }\n\

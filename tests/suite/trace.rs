@@ -5,11 +5,10 @@ mod mutations;
 pub mod recorded;
 mod sides;
 
-use crate::support::program::{Scratch, run};
+use crate::support::program::Scratch;
 #[cfg(target_os = "linux")]
 use crate::support::tmux::Tmux;
 use duologue_traces::{Line, Place};
-use serde_json::Value;
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -41,21 +40,6 @@ fn line(log: u32, line: u64, text: &[u8]) -> Line<'_> {
 
 fn scratch(name: &str) -> Scratch {
     Scratch::with(name, &[("bank.proto", BANK), ("log.jsonl", LOG)])
-}
-
-#[test]
-fn a_wrong_event_has_its_dialogue_in_sarif() {
-    let scratch = scratch("trace-check");
-    let sarif = run(scratch.duologue("trace log.jsonl --format sarif -q"), b"");
-    let sarif: Value = serde_json::from_slice(&sarif.stdout).expect("it is JSON");
-    let results = sarif["runs"][0]["results"].as_array().expect("results");
-    assert_eq!(results.len(), 4);
-    assert_eq!(
-        results[0]["locations"][0]["physicalLocation"]["region"]["startLine"],
-        6
-    );
-    let flow = &results[0]["codeFlows"][0]["threadFlows"][0]["locations"];
-    assert_eq!(flow.as_array().map(Vec::len), Some(2), "login, ok");
 }
 
 /// A wrong event is printed before the log is over.
@@ -272,37 +256,6 @@ fn an_interrupted_check_says_what_it_has_read() {
             drop((kept, input));
         }
     }
-}
-
-/// The configuration of a mapping is beside the log, beside the protocol or in the directory in which the program runs, in this order.
-#[test]
-fn a_mapping_is_found_beside_the_log_and_in_the_working_directory() {
-    let config = |message: &str| {
-        format!(
-            "version = 1\n[traces.gateway]\nsession = \"/s\"\nmessage = \"/{message}\"\nfrom = \"/f\"\n"
-        )
-    };
-    let log = "{\"s\":\"a\",\"f\":\"client\",\"here\":\"quit\",\"log\":\"login\",\"protocol\":\"logn\"}\n";
-    let outside = Scratch::with("trace-elsewhere", &[("app.log", log)]);
-    let here = Scratch::with("trace-here", &[("protocols/bank.proto", BANK)]);
-    let line = format!(
-        "trace {} --mapping gateway --protocol {} --format short",
-        outside.path("app.log").display(),
-        here.path("protocols/bank.proto").display()
-    );
-    let run_here = |words: &str| {
-        let work = Scratch::with("trace-work", &[("duologue.toml", &config("here"))]);
-        work.said(
-            line.as_str(),
-            if words == "login" { 0 } else { 1 },
-            &[words],
-        );
-    };
-    run_here("`quit`");
-    here.write("protocols/duologue.toml", config("protocol"));
-    run_here("`logn`");
-    outside.write("duologue.toml", config("log"));
-    run_here("login");
 }
 
 /// On a terminal a check that takes long says how much it has read, and leaves nothing of that. Elsewhere it says nothing.

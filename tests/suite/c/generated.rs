@@ -268,24 +268,6 @@ fn two_packages_have_a_protocol_of_the_same_name() {
     }
 }
 
-/// The function that sends `hear` with a time limit would have the same name as the one that sends `hear_within`; without `--c-shm`
-/// only the latter exists.
-#[test]
-fn a_message_is_named_like_a_send_with_a_time_limit() {
-    let folder = scratch("named-within");
-    let proto = folder.join("named.proto");
-    let text = "proto! named { talk:send { hear -> talk, hear_within(nanoseconds: u64) -> ! } }\n";
-    std::fs::write(&proto, text).expect("it can be written");
-    let generate = |further: &[&str]| {
-        let mut gen_c = Command::new(env!("CARGO_BIN_EXE_duologue"));
-        gen_c.arg("gen").arg(&proto).args(further);
-        succeed(gen_c.arg("--quiet").arg("--c").arg(&folder))
-    };
-    generate(&[]).unwrap_or_else(|complaint| panic!("{complaint}"));
-    let complaint = generate(&["--c-shm"]).expect_err("two functions of one name");
-    assert!(complaint.contains("clashing-names"), "{complaint}");
-}
-
 /// Both headers have the same include guard, which would silently hide the second.
 #[test]
 fn two_packages_have_a_protocol_of_the_same_name_and_no_prefix() {

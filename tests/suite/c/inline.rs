@@ -6,7 +6,6 @@ use super::{SMALL, generate_with, quiet};
 use crate::support::c::{Program, runtime, scratch, sources_in};
 use crate::support::repository;
 use std::path::PathBuf;
-use std::process::Command;
 
 fn proto() -> PathBuf {
     repository().join("tests/payloads/inline.proto")
@@ -72,81 +71,5 @@ pub(super) fn leave(name: &str, builds: &[Build]) {
         if let Err(complaint) = program.run() {
             panic!("{build:?}:\n{complaint}");
         }
-    }
-}
-
-/// Messages, each with what `gen` reports about it; nothing if it needs no allocator.
-const REPORTS: [(&str, &str); 9] = [
-    (
-        "ask(who: str, str<4>) -> !",
-        "has text without a bound in `who`; without one, give it a bound, such as `str<32>` or `[u32; 10]`",
-    ),
-    (
-        "ask(bytes<4>, many: [u8]) -> !",
-        "has a list without a bound in `many`; without one, give it a bound, such as `str<32>` or `[u32; 10]`",
-    ),
-    (
-        "ask([(str<4>, bytes)?; 3]) -> !",
-        "has bytes without a bound in `value`; without one, give it a bound, such as `str<32>` or `[u32; 10]`",
-    ),
-    (
-        "ask(wide) -> !",
-        "has text of more than 65,535 bytes in field `text` of `wide`; without one, lower its bound",
-    ),
-    (
-        "ask(tree) -> !",
-        "has a list that is not stored inline in field `trees` of `tree`; without one, its items may take 65,535 bytes, and \
-         contain neither values of their own type nor of the host",
-    ),
-    (
-        "ask(items: [u64; 9000]) -> !",
-        "has a list that is not stored inline in `items`; without one, its items may take 65,535 bytes, and contain \
-         neither values of their own type nor of the host",
-    ),
-    (
-        "ask(choice) -> !",
-        "has text without a bound in `reason` of `choice`; without one, give it a bound, such as `str<32>` or `[u32; 10]`",
-    ),
-    (
-        "ask(u8, held) -> !",
-        "has values of the host type `held` in `held`; without one, send numbers, enums or structs of them",
-    ),
-    ("ask(str<8>, [alias; 2], u64?) -> !", ""),
-];
-
-const TYPES: &str = r#"
-struct wide { short: str<8>, text: str<65536> }
-struct tree { trees: [tree; 2] }
-enum choice { yes, no(reason: str) }
-type alias = str<3>;
-extern type held { c = "struct held *" drop "held_drop"; }
-"#;
-
-/// The place that requires an allocator is named, in plain words.
-#[test]
-fn what_requires_an_allocator_is_noted() {
-    let folder = scratch("inline-notes");
-    let proto = folder.join("notes.proto");
-    let notes = |text: String, options: &[&str]| {
-        std::fs::write(&proto, &text).expect("it can be written");
-        let mut generate = Command::new(env!("CARGO_BIN_EXE_duologue"));
-        generate.arg("gen").arg(&proto).arg("--c").arg(&folder);
-        let output = generate.args(options).output().expect("it runs");
-        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{text}\n{printed}");
-        printed
-    };
-    let protocol = |message| format!("{TYPES}\nproto! wishes {{ begin:send {{ {message} }} }}\n");
-    for (message, report) in REPORTS {
-        let printed = notes(protocol(message), &["--c-inline-bounds"]);
-        let start =
-            "note C: sessions of `wishes` need an allocator: message `ask` of state `begin` ";
-        let found = printed.lines().find_map(|line| line.strip_prefix(start));
-        assert_eq!(found.unwrap_or_default(), report, "{message}\n{printed}");
-    }
-    // Without the option nothing is stored inline, and nothing is noted.
-    for (message, _) in REPORTS {
-        let printed = notes(protocol(message), &[]);
-        assert!(!printed.contains("allocator"), "{printed}");
     }
 }

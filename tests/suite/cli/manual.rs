@@ -2,47 +2,6 @@
 
 use crate::support::program::{Scratch, run};
 
-/// `help` prints what `--help` prints, for the program and for each command.
-#[test]
-fn help_is_a_command_too() {
-    let scratch = Scratch::new("help-command");
-    for command in ["", "check", "breaking", "man"] {
-        let asked = run(scratch.duologue(&format!("help {command}")), b"");
-        let usual = run(scratch.duologue(&format!("{command} --help")), b"");
-        assert!(asked.status.success(), "{asked:?}");
-        assert_eq!(
-            String::from_utf8_lossy(&asked.stdout),
-            String::from_utf8_lossy(&usual.stdout)
-        );
-    }
-}
-
-/// Commands list the options that they use, and accept the others for the convenience of scripts.
-#[test]
-fn options_without_an_effect_are_not_listed() {
-    let scratch = Scratch::new("unused-options");
-    let help = |command: &str| {
-        let output = run(scratch.duologue(&format!("{command} --help")), b"");
-        String::from_utf8(output.stdout).expect("help is UTF-8")
-    };
-    for command in [
-        "explain",
-        "dual",
-        "graph",
-        "fingerprint",
-        "completions",
-        "man",
-    ] {
-        assert!(!help(command).contains("--verbose"), "{command}");
-    }
-    for command in ["check", "gen", "fmt", "breaking"] {
-        assert!(help(command).contains("--verbose"), "{command}");
-    }
-    for command in ["explain", "graph", "completions", "man"] {
-        assert!(!help(command).contains("--quiet"), "{command}");
-    }
-}
-
 #[test]
 fn completions() {
     let scratch = Scratch::new("completions");

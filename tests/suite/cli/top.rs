@@ -17,18 +17,6 @@ fn stuck_with(old: &str, new: &str) -> String {
     STUCK.replacen(old, new, 1)
 }
 
-#[test]
-fn a_deadlock_is_in_the_document() {
-    let scratch = Scratch::new("top-stuck");
-    let output = run(scratch.duologue("top - --format json"), STUCK.as_bytes());
-    assert_eq!(output.status.code(), Some(1));
-    let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
-    let waits = &document["deadlocks"][0]["waits"];
-    assert_eq!(waits[0]["owner"], "thread a #1");
-    assert_eq!(waits[1]["owner"], "thread b #2");
-    assert_eq!(waits.as_array().map(Vec::len), Some(2));
-}
-
 /// What is read comes from another program: errors name the source, and a terminal obeys nothing.
 #[test]
 fn hostile_documents_are_refused_or_shown_as_text() {

@@ -1,4 +1,4 @@
-//! The order gateway: on threads, in ZIO and in cats-effect, with the same transcript for all.
+//! The order gateway: on threads and in ZIO, with the same transcript for both.
 
 use super::play::play;
 use crate::scala::net;
@@ -15,7 +15,6 @@ use std::sync::OnceLock;
 pub enum Form {
     Threads,
     Zio,
-    Cats,
 }
 
 impl Form {
@@ -24,7 +23,6 @@ impl Form {
         match self {
             Form::Threads => "threads",
             Form::Zio => "zio",
-            Form::Cats => "cats",
         }
     }
 
@@ -33,7 +31,6 @@ impl Form {
         let pom = match self {
             Form::Threads => return (String::new(), Vec::new()),
             Form::Zio => "runtime/scala/zio/pom.xml",
-            Form::Cats => "runtime/scala/cats/pom.xml",
         };
         let adapter = repository().join("runtime/scala").join(self.name());
         (
@@ -50,7 +47,7 @@ impl Form {
 
     /// Compiles the form, its tests and, for threads, the queue.
     fn class_path(self, scala: Scala) -> String {
-        static BUILT: [[OnceLock<String>; 2]; 3] = [const { [const { OnceLock::new() }; 2] }; 3];
+        static BUILT: [[OnceLock<String>; 2]; 2] = [const { [const { OnceLock::new() }; 2] }; 2];
         let build = || {
             let out = folder("orders").join(self.name()).join(scala.name());
             let (libraries, mut sources) = self.adapter(scala);
@@ -141,12 +138,6 @@ fn the_order_gateway_on_virtual_threads() {
 #[ignore = "nightly: effects"]
 fn the_order_gateway_in_zio() {
     keeps_to_the_transcripts(Form::Zio, &BOTH, None);
-}
-
-#[test]
-#[ignore = "nightly: effects"]
-fn the_order_gateway_in_cats_effect() {
-    keeps_to_the_transcripts(Form::Cats, &BOTH, None);
 }
 
 #[test]

@@ -32,9 +32,9 @@ pub const BARS: &[Bar] = &[
         "raw line (busy spin)",
         1.15,
     ),
-    bar("stream, u64", "bare ring of lines", 1.0),
-    bar("stream, 24 bytes", "bare ring of lines", 1.1),
-    bar("stream, 56 bytes", "bare ring of lines", 1.1),
+    bar("stream, u64", "rtrb (busy spin)", 1.0),
+    bar("stream, 24 bytes", "rtrb (busy spin)", 0.5),
+    bar("stream, 56 bytes", "rtrb (busy spin)", 0.8),
     bar(
         "bank session, one thread",
         "five calls, malloc and free",

@@ -1,7 +1,6 @@
 //! A session from its creation to its end: the customer logs in, makes a deposit and a withdrawal, and disconnects.
 
 use super::bank_words::{Word, must_be};
-use super::session_typed;
 use super::{OURS, alone};
 use crate::harness::{Case, Family};
 use crate::payload::triangle;
@@ -24,12 +23,7 @@ pub fn families() -> Vec<Family> {
             .case(channels::<Crossbeam>())
             .case(channels::<StdSync>())
             .case(channels::<Std>())
-            .case(channels::<Flume>())
-            .case(alone("session_types", |count| {
-                (0..count)
-                    .map(session_typed::session)
-                    .fold(0, u64::wrapping_add)
-            })),
+            .case(channels::<Flume>()),
     ]
 }
 

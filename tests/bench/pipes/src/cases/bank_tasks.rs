@@ -1,7 +1,7 @@
 //! The bank as futures: both sides of each session in one task.
 
 use super::bank_words::{Word, must_be};
-use super::{LEFT, OURS, dialectic_bank, par_bank, rumpsteak_bank};
+use super::{LEFT, OURS, rumpsteak_bank};
 use crate::harness::{Case, Family, Job};
 use crate::payload::triangle;
 use crate::peers::tasks::*;
@@ -19,8 +19,6 @@ pub fn families() -> Vec<Family> {
             .case(sessions("cells of one thread", over_cells))
             .case(sessions(OURS, session))
             .case(sessions("rumpsteak", rumpsteak_bank::session))
-            .case(sessions("par", par_bank::session))
-            .case(sessions("dialectic", dialectic_bank::session))
             .case(channels::<Tokio>())
             .case(channels::<Kanal>())
             .case(channels::<Flume>()),

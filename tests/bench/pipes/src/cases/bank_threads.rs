@@ -1,7 +1,7 @@
 //! The bank with customer and bank on two cores. The customer creates each session and passes the bank its end.
 
 use super::bank_words::{Word, must_be};
-use super::{OURS, session_typed, two};
+use super::{OURS, two};
 use crate::harness::{Case, Family};
 use crate::payload::triangle;
 use crate::peers::blocking::*;
@@ -24,12 +24,6 @@ pub fn families() -> Vec<Family> {
                 },
                 customer,
                 bank,
-            ))
-            .case(sessions(
-                "session_types",
-                session_typed::open,
-                session_typed::customer,
-                session_typed::bank,
             ))
             .case(channels::<Kanal>())
             .case(channels::<Crossbeam>())

@@ -5,21 +5,18 @@ mod bank_tasks;
 mod bank_threads;
 mod bank_words;
 mod big_bang;
-mod dialectic_bank;
 mod fan_in;
+mod nucleotides;
 mod one_core;
-mod par_bank;
 mod parallel_map;
 mod ping_pong;
 mod port_set;
-pub mod ring_tasks;
+mod ring_tasks;
 mod ring_threads;
 mod rumpsteak_bank;
 mod run_of_three;
 mod search;
-mod session_typed;
 mod stream;
-mod text;
 mod words;
 
 use crate::harness::{Case, Family, Job, Place};
@@ -40,7 +37,7 @@ pub fn families() -> Vec<Family> {
         port_set::families(),
         one_core::families(),
         parallel_map::families(),
-        text::families(),
+        nucleotides::families(),
         words::families(),
         ring_tasks::thread_rings(),
         big_bang::families(),
@@ -71,7 +68,7 @@ static TWO_THREADS: LazyLock<rayon::ThreadPool> = LazyLock::new(|| {
 });
 
 /// The two cores of everything that needs two.
-pub const LEFT: Place = Place::Core(0);
+const LEFT: Place = Place::Core(0);
 const RIGHT: Place = Place::Core(1);
 
 /// A case of two threads; `make` makes the work of both.

@@ -1,6 +1,6 @@
 //! Ping-pong: a value is sent and returned.
 
-use super::{OURS, session_typed, two};
+use super::{OURS, two};
 use crate::harness::{Case, Family};
 use crate::payload::Payload;
 use crate::payload::Record;
@@ -20,10 +20,7 @@ pub const LIMIT: &str = "raw line (busy spin)";
 
 /// With a number, and with a struct that owns a string. The limit is the same for both.
 pub fn families() -> Vec<Family> {
-    vec![
-        of::<u64>().case(two("session_types", session_typed::ping_pong)),
-        of::<Record>(),
-    ]
+    vec![of::<u64>(), of::<Record>()]
 }
 
 fn of<P: Payload>() -> Family {

@@ -194,7 +194,7 @@ fn ours() -> Case {
                     };
                     let pipe = &mut pipes[number % 2];
                     let sent = pipe.take().expect("it came back").send(piece);
-                    *pipe = Some(sent.ok().expect("the workers stay"));
+                    *pipe = Some(sent.expect("the workers stay"));
                     future
                 };
                 let starts = (0..level.len()).step_by(length);

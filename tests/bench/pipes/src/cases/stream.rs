@@ -4,7 +4,6 @@ use super::{OURS, two};
 use crate::harness::{Case, Family};
 use crate::payload::{Block, Payload, Record};
 use crate::peers::blocking::*;
-use crate::peers::lines::Lines;
 use crate::protocols::stream::{Stream, init};
 
 /// Numbers, small blocks, and a struct that owns a string.
@@ -22,7 +21,6 @@ fn of<P: Payload>() -> Family {
     Family::new(name, "message", P::sum)
         .case(batches::<P>())
         .case(ours::<P>())
-        .case(channel::<Lines, P>())
         .case(channel::<Rtrb, P>())
         .case(channel::<Kanal, P>())
         .case(channel::<Crossbeam, P>())
