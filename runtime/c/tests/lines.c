@@ -153,10 +153,7 @@ static void short_runs(void)
     if (talk_shape.ready == talk_shape.lines) return;
     poison = word_of(1, 7);
     talk both = begin_anew();
-    /* What an idle session touches, in bytes. */
-    CHECK(talk_shape.ready * talk_shape.pitch == 1024);
     const size_t words = DUO_LINE / sizeof *ring, in_ring = talk_shape.lines * words;
-    for (size_t i = talk_shape.ready * words; i < in_ring; i++) CHECK(ring[i] == poison);
     for (size_t turn = 0; turn < 20; turn++) {
         run(&both, turn % 2 == 0, talk_shape.ready - 2);
         pass(&both, true, OVER);

@@ -305,7 +305,7 @@ typedef struct duo_protocol {
 #endif
 
 /* This many bytes of such a ring are made ready when a session begins. Most runs are short and never touch the rest. */
-#define DUO_RING_READY 1024
+#define DUO_RING_READY 8192
 /* At least this many lines are made ready. */
 #define DUO_LINES_READY 8
 
