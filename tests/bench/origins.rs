@@ -61,6 +61,7 @@ const BANG: &[(Language, &str)] = &[
     (Rust, "tokio mpsc"),
     (Rust, "duologue, shared senders"),
     (Rust, "kanal"),
+    (Rust, "ractor"),
     (Scala, "duologue, shared senders"),
     (Scala, "LinkedTransferQueue"),
     (Scala, "Pekko actors"),
@@ -71,6 +72,7 @@ const RING: &[(Language, &str)] = &[
     (Rust, "tokio mpsc"),
     (Rust, "duologue"),
     (Rust, "kanal"),
+    (Rust, "ractor"),
     (Scala, "duologue"),
     (Scala, "LinkedTransferQueue"),
     (Scala, "Pekko actors"),
@@ -202,8 +204,8 @@ fn command(language: Language, is_quick: bool) -> Result<Command, String> {
     let mut command = match language {
         Rust => {
             let mut cargo = Command::new(env!("CARGO"));
-            cargo.current_dir(root);
-            cargo.args(["bench", "--quiet", "-p", "duologue-bench"]);
+            cargo.current_dir(root).args(["bench", "--quiet", "-p"]);
+            cargo.args(["duologue-bench", "--features", "peers"]);
             if is_quick {
                 cargo.args(["--profile", "dev"]);
             }

@@ -47,6 +47,10 @@ fn every_case_of_other_libraries_over_sockets_works() {
         &["-p", "duologue-bench-remote", "--features", "peers"],
         "every case works\n",
     );
+    works(
+        &["-p", "duologue-bench", "--features", "peers"],
+        "every case works, and the cases of every bar exist\n",
+    );
 }
 
 /// The same for the language server.

@@ -34,7 +34,7 @@ fn of(workers: usize) -> Family {
         1 => family.steady(),
         _ => family,
     };
-    family
+    let family = family
         .case(case(workers, "yield_now", |rounds| {
             let yields = |number| -> Task {
                 Box::pin(async move {
@@ -57,7 +57,10 @@ fn of(workers: usize) -> Family {
         .case(shared(workers, ACTORS))
         .case(mailboxes::<Tokio>(workers, ACTORS))
         .case(mailboxes::<Kanal>(workers, ACTORS))
-        .case(mailboxes::<Flume>(workers, ACTORS))
+        .case(mailboxes::<Flume>(workers, ACTORS));
+    #[cfg(feature = "peers")]
+    let family = family.case(crate::peers::actors::big_bang(workers, ACTORS));
+    family
 }
 
 /// With two workers and this many actors, each of which has a mailbox. An operation is a round.
@@ -66,6 +69,8 @@ pub fn of_mailboxes(actors: u64) -> Vec<Case> {
         shared(2, actors),
         mailboxes::<Tokio>(2, actors),
         mailboxes::<Kanal>(2, actors),
+        #[cfg(feature = "peers")]
+        crate::peers::actors::big_bang(2, actors),
     ]
 }
 

@@ -11,7 +11,7 @@ mod one_core;
 mod parallel_map;
 mod ping_pong;
 mod port_set;
-mod ring_tasks;
+pub mod ring_tasks;
 mod ring_threads;
 mod rumpsteak_bank;
 mod run_of_three;
@@ -68,7 +68,7 @@ static TWO_THREADS: LazyLock<rayon::ThreadPool> = LazyLock::new(|| {
 });
 
 /// The two cores of everything that needs two.
-const LEFT: Place = Place::Core(0);
+pub const LEFT: Place = Place::Core(0);
 const RIGHT: Place = Place::Core(1);
 
 /// A case of two threads; `make` makes the work of both.

@@ -47,7 +47,10 @@ pub fn thread_rings() -> Vec<Family> {
             "thread-ring of {TASKS}, {tokens} token{plural}, {}",
             ring.workers()
         );
-        ring.family(name, 10, 4)
+        let family = ring.family(name, 10, 4);
+        #[cfg(feature = "peers")]
+        let family = family.case(crate::peers::actors::ring(workers, TASKS, tokens));
+        family
     };
     [(1, 1), (2, 1), (1, TASKS), (2, TASKS)].map(of).into()
 }
@@ -63,6 +66,8 @@ pub fn with_one_token(tasks: u64) -> Vec<Case> {
         ring.ours(),
         ring.channels::<Tokio>(),
         ring.channels::<Kanal>(),
+        #[cfg(feature = "peers")]
+        crate::peers::actors::ring(2, tasks, 1),
     ]
 }
 
@@ -195,7 +200,7 @@ fn run(workers: usize, tasks: Vec<Task>, clock: &mut Clock) -> u64 {
 }
 
 /// A runtime with this many workers. With one it is the thread that waits for it.
-fn runtime(workers: usize) -> Runtime {
+pub fn runtime(workers: usize) -> Runtime {
     let built = match workers {
         1 => Builder::new_current_thread().build(),
         _ => Builder::new_multi_thread().worker_threads(workers).build(),
