@@ -155,7 +155,7 @@ impl Shell {
                 Step::Write => self.write(work),
                 Step::WriteLast => self.write_last(work),
                 Step::Done => return,
-                step => panic!("unexpected: {step:?}"),
+                step @ (Step::Forward | Step::Full) => panic!("unexpected: {step:?}"),
             }
         }
     }

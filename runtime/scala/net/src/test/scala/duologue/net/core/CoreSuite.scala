@@ -1,6 +1,6 @@
 package duologue.net
 
-import duologue.{Memory, PortSet, Why, flush, trySend}
+import duologue.{Clock, Memory, PortSet, Why, flush, trySend}
 import java.nio.ByteBuffer
 import protocols.{bank, numbers}
 import scala.annotation.tailrec
@@ -12,19 +12,26 @@ import timed.{visit => limited}
   */
 final class CoreSuite extends NetSuite {
 
+  override def beforeAll(): Unit = Clock.stop()
+
+  override def afterAll(): Unit = {
+    Clock.resume()
+    super.afterAll()
+  }
+
   // ---- time limits of states
 
-  /** A server that waits for a message for at most an hour. */
-  private def thinking(wire: Memory = new Memory): (limited.server.Slow, Around) = {
+  /** A server that waits for a message for at most 100 ms. */
+  private def hurried(wire: Memory = new Memory): (limited.server.Quick, Around) = {
     val (choose, around) = begun(limited.server, wire)
-    around.arrive("03")
-    val limited.Choose.Think(slow) = choose.recv(): @unchecked
-    (slow, around)
+    around.arrive("01")
+    val limited.Choose.Hurry(quick) = choose.recv(): @unchecked
+    (quick, around)
   }
 
   test("a peer is late in a set and for a future") {
-    val (inSet, around) = thinking()
-    val set = PortSet[limited.Slow, Int]()
+    val (inSet, around) = hurried()
+    val set = PortSet[limited.Quick, Int]()
     set.add(inSet, 1)
     assertEquals(set.tryRecv().map(_.value), None)
     around.pass(2.hours)
@@ -32,7 +39,7 @@ final class CoreSuite extends NetSuite {
       case Some(PortSet.Closed(value, left)) => assertEquals((value, left.why), (1, Why.Late: Why))
       case other                             => fail(other.toString)
     }
-    val (waiting, other) = thinking()
+    val (waiting, other) = hurried()
     val received = waiting.recvAsync()
     assert(!received.isCompleted)
     other.pass(2.hours)
@@ -54,8 +61,8 @@ final class CoreSuite extends NetSuite {
 
   test("a peer that sends without end, but no message, is late") {
     val peer = new Flooding
-    val (waiting, around) = thinking(peer)
-    around.pass(59.minutes)
+    val (waiting, around) = hurried(peer)
+    around.pass(99.millis)
     around.arrive("0001" * 1000)
     assertEquals(waiting.tryRecv(), None)
     peer.isOn = true
