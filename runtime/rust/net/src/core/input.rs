@@ -13,6 +13,7 @@ pub(crate) const COLLECTED: usize = 64 << 10;
 pub(crate) const FIRST_BUFFER: usize = 1 << 10;
 /// How much is read at once after a read has filled the first buffer; and the largest buffer that an idle session keeps.
 pub(crate) const SMALL_BUFFER: usize = 4 << 10;
+
 /// What was read but has not been delivered yet: `space[start..end]`.
 pub(crate) struct Input {
     space: Vec<u8>,
