@@ -105,6 +105,7 @@ object Main {
       Transfer, Ours, "duologue, shared senders", Jox, Pekko
     ),
     new Family("bank session", "session", 1, 1)(Bank.of)(Ours, Jox, Blocking, Transfer),
+    new Family("word count", "word", 1, WordCount.Count)(WordCount.of)(Zio, Ours, Blocking, Transfer, Jox),
     new Family("word count of 100 MB", "text", 1, 1)(Words.of)(Each, Ours, Zio),
     new Family("withdrawal over a Unix socket", "withdrawal", 1000, 1)(Withdrawal.of)(Raw, Ours)
   )

@@ -6,7 +6,6 @@ mod bank_threads;
 mod bank_words;
 mod big_bang;
 mod fan_in;
-mod nucleotides;
 mod one_core;
 mod parallel_map;
 mod ping_pong;
@@ -17,6 +16,7 @@ mod rumpsteak_bank;
 mod run_of_three;
 mod search;
 mod stream;
+mod text;
 mod words;
 
 use crate::harness::{Case, Family, Job, Place};
@@ -37,7 +37,7 @@ pub fn families() -> Vec<Family> {
         port_set::families(),
         one_core::families(),
         parallel_map::families(),
-        nucleotides::families(),
+        text::families(),
         words::families(),
         ring_tasks::thread_rings(),
         big_bang::families(),

@@ -1,14 +1,25 @@
-//! k-nucleotide: pieces of a sequence go to four threads.
+//! Two programs: word count, where each word travels as a string, and k-nucleotide, where pieces of a sequence go to four threads.
 
-use super::OURS;
+use super::{OURS, two};
 use crate::harness::{Case, Family, Job, Place};
 use crate::peers::blocking::*;
-use crate::protocols::nucleotides;
-use std::collections::{BTreeMap, HashMap};
+use crate::protocols::{nucleotides, word_count};
+use std::collections::BTreeMap;
+use std::collections::HashMap;
 
-/// With the sum of what was counted.
+/// Each with the sum of what was counted.
 pub fn families() -> Vec<Family> {
     vec![
+        Family::new("word count", "word", |texts| texts * WORDS)
+            .units(WORDS)
+            .slices(5, 2)
+            .case(count_alone())
+            .case(count_over_session())
+            .case(count_over_channels::<Kanal>())
+            .case(count_over_channels::<Crossbeam>())
+            .case(count_over_channels::<StdSync>())
+            .case(count_over_channels::<Std>())
+            .case(count_over_channels::<Flume>()),
         Family::new("k-nucleotide", "line", |sequences| {
             let found = LENGTHS.map(|length| LINES * (60 - length as u64 + 1));
             sequences * found.iter().sum::<u64>()
@@ -25,6 +36,109 @@ pub fn families() -> Vec<Family> {
     ]
 }
 
+/// The words of a text.
+const WORDS: u64 = 2_000;
+
+fn word(n: u64) -> String {
+    const SOME: [&str; 8] = ["it", "was", "the", "best", "of", "times", "worst", "age"];
+    SOME[(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61) as usize].to_owned()
+}
+
+type Totals = HashMap<String, u64>;
+
+fn add(totals: &mut Totals, word: String) {
+    *totals.entry(word).or_default() += 1;
+}
+
+fn count_alone() -> Case {
+    super::alone("one thread", |texts| {
+        let count = |_| {
+            let mut totals = Totals::new();
+            (0..WORDS).for_each(|n| add(&mut totals, word(n)));
+            totals.values().sum::<u64>()
+        };
+        (0..texts).map(count).sum()
+    })
+}
+
+const OPEN: &str = "both sides stay to the end";
+
+fn count_over_session() -> Case {
+    use word_count::{Counting, Totals as Answer, init};
+    two(OURS, |texts| {
+        let (servers, clients): (Vec<_>, Vec<_>) = (0..texts).map(|_| init()).unzip();
+        let left = move || {
+            let mut sum = 0;
+            for mut client in clients {
+                for n in 0..WORDS {
+                    client = client.count(word(n)).expect(OPEN);
+                }
+                let mut waiting = client.done().expect(OPEN);
+                while let Answer::Total { times, next, .. } = waiting.recv().expect(OPEN) {
+                    sum += times;
+                    waiting = next;
+                }
+            }
+            sum
+        };
+        let right = move || {
+            for mut server in servers {
+                let mut totals = Totals::new();
+                let mut answer = loop {
+                    match server.recv().expect(OPEN) {
+                        Counting::Count { word, next } => {
+                            add(&mut totals, word);
+                            server = next;
+                        }
+                        Counting::Done(answer) => break answer,
+                    }
+                };
+                for (word, times) in totals {
+                    answer = answer.total(word, times).expect(OPEN);
+                }
+                answer.end().expect(OPEN);
+            }
+            0
+        };
+        (left, right)
+    })
+}
+
+/// Words in one direction and totals in the other; `None` ends either.
+fn count_over_channels<C: Channel<Option<String>> + Channel<Option<(String, u64)>>>() -> Case {
+    type Words<C> = <C as Channel<Option<String>>>::Tx;
+    two(<C as Channel<Option<String>>>::NAME, |texts| {
+        let (mut words, mut arriving) = <C as Channel<Option<String>>>::channel(64);
+        let (mut totals_out, mut totals_in) = <C as Channel<Option<(String, u64)>>>::channel(64);
+        let send = |words: &mut Words<C>, word| <C as Channel<Option<String>>>::send(words, word);
+        let left = move || {
+            let mut sum = 0;
+            for _ in 0..texts {
+                (0..WORDS).for_each(|n| send(&mut words, Some(word(n))));
+                send(&mut words, None);
+                while let Some((_, times)) =
+                    <C as Channel<Option<(String, u64)>>>::recv(&mut totals_in)
+                {
+                    sum += times;
+                }
+            }
+            sum
+        };
+        let right = move || {
+            for _ in 0..texts {
+                let mut totals = Totals::new();
+                while let Some(word) = <C as Channel<Option<String>>>::recv(&mut arriving) {
+                    add(&mut totals, word);
+                }
+                let totals = totals.into_iter().map(Some).chain([None]);
+                totals.for_each(|total| C::send(&mut totals_out, total));
+            }
+            0
+        };
+        (left, right)
+    })
+}
+
 /// The lines of a sequence, of 60 nucleotides each, and the lengths of what is counted in them, one thread for each.
 const LINES: u64 = 500;
 const LENGTHS: [usize; 4] = [1, 2, 4, 6];
@@ -39,8 +153,6 @@ fn line(n: u64) -> Vec<u8> {
     };
     (0..60).map(|_| next()).collect()
 }
-
-const OPEN: &str = "both sides stay to the end";
 
 type Frequencies = HashMap<u64, u64>;
 
