@@ -1,14 +1,14 @@
 //! The benchmarks of the pipes, of sessions over sockets and of `check`: every case works and transfers what it claims to. How long it takes is not checked.
 
 use crate::support::program::run;
-use crate::support::{repository, succeed};
+use crate::support::{cargo, repository, succeed};
 use std::path::Path;
 use std::process::Command;
 
 /// Runs a benchmark in its quick form, which has to end with this line. With `--workspace`, its packages have the features that `cargo test
 /// --workspace` has built them with, so that they are not built once more.
 fn works(choice: &[&str], ending: &str) {
-    let mut command = Command::new(env!("CARGO"));
+    let mut command = cargo();
     command.current_dir(repository());
     command.arg("bench").args(choice);
     command.args(["--profile", "dev", "--", "--quick"]);

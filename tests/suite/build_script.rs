@@ -1,10 +1,10 @@
 //! Generation from a `build.rs`: the package in `tests/example` is copied out of the repository, built and run.
 
 use crate::support::program::{Scratch, run};
-use crate::support::{edit, repository};
+use crate::support::{cargo, edit, repository};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 /// A copy of the example package.
 ///
@@ -42,7 +42,7 @@ impl Example {
 
     /// Runs Cargo in the package. It has the target folder and the profile of the workspace, so that most dependencies are built already.
     fn cargo(&self, arguments: &str) -> Output {
-        let mut command = Command::new(env!("CARGO"));
+        let mut command = cargo();
         command
             .current_dir(self.scratch.path(""))
             .args(arguments.split_whitespace());
@@ -249,7 +249,7 @@ fn a_builder_reports_impossible_requests() {
 
 #[test]
 fn the_library_alone_is_small() {
-    let mut command = Command::new(env!("CARGO"));
+    let mut command = cargo();
     let arguments = "tree --offline -p duologue --no-default-features -e normal,build --prefix none --format {p}";
     command.current_dir(repository()).args(arguments.split(' '));
     let output = run(command, b"");

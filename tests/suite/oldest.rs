@@ -1,6 +1,6 @@
 //! The oldest Rust that each package supports, as its manifest says. Each night it compiles them: rustup has to have it.
 
-use crate::support::{repository, succeed};
+use crate::support::{cargo, repository, succeed};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,7 +16,7 @@ pub const RUNTIMES: [(&str, &str); 4] = [
 ];
 
 /// A command of the toolchain that a manifest names as the oldest.
-fn cargo(manifest: &str) -> Command {
+fn oldest_cargo(manifest: &str) -> Command {
     let text = fs::read_to_string(repository().join(manifest)).expect("the manifest is there");
     let version = text
         .lines()
@@ -42,7 +42,7 @@ fn target(name: &str) -> PathBuf {
 #[test]
 #[ignore = "nightly: msrv"]
 fn the_oldest_rust_compiles_the_compiler() {
-    let mut check = cargo("Cargo.toml");
+    let mut check = oldest_cargo("Cargo.toml");
     check.args(["check", "--locked", "--package", "duologue-cli"]);
     check.arg("--target-dir").arg(target("compiler"));
     check.current_dir(repository());
@@ -56,7 +56,7 @@ fn the_oldest_rust_compiles_the_packed_runtimes() {
     let target = target("runtime");
     let packed = target.join("package");
     let _ = fs::remove_dir_all(&packed);
-    let mut pack = Command::new(env!("CARGO"));
+    let mut pack = cargo();
     pack.current_dir(repository());
     pack.args(["package", "--locked", "--allow-dirty", "--no-verify"]);
     for (package, _) in RUNTIMES {
@@ -94,7 +94,7 @@ fn the_oldest_rust_compiles_the_packed_runtimes() {
         );
         fs::write(&own, text + &more).expect("it can be written");
         for features in ["--all-features", "--no-default-features"] {
-            let mut check = cargo(manifest);
+            let mut check = oldest_cargo(manifest);
             check.args(["check", features]);
             check.arg("--target-dir").arg(target.join("checked"));
             check.current_dir(&folder);
@@ -106,7 +106,7 @@ fn the_oldest_rust_compiles_the_packed_runtimes() {
 /// What dependencies say themselves can be checked without the old toolchains.
 #[test]
 fn no_dependency_needs_a_newer_rust() {
-    let mut ask = Command::new(env!("CARGO"));
+    let mut ask = cargo();
     ask.current_dir(repository());
     ask.args([
         "metadata",

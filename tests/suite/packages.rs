@@ -1,7 +1,7 @@
 //! The packages as they are published: Cargo fetches their dependencies.
 
 use crate::oldest::RUNTIMES;
-use crate::support::{repository, succeed};
+use crate::support::{cargo, repository, succeed};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ const PACKAGES: [&str; 13] = [
 
 /// Checks what a crate packs: its own sources, and nothing else of the repository.
 fn packs(package: &str) {
-    let mut list = Command::new(env!("CARGO"));
+    let mut list = cargo();
     list.current_dir(repository());
     list.args(["package", "--list", "--allow-dirty", "--package", package]);
     let listed = succeed(&mut list).unwrap_or_else(|failure| panic!("{failure}"));
@@ -53,7 +53,7 @@ fn all_crates_can_be_published() {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
     let packed = target.join("package");
     let _ = fs::remove_dir_all(&packed);
-    let mut pack = Command::new(env!("CARGO"));
+    let mut pack = cargo();
     pack.current_dir(repository());
     pack.args(["package", "--locked", "--allow-dirty", "--no-verify"]);
     for package in PACKAGES {
@@ -75,7 +75,7 @@ fn all_crates_can_be_published() {
     fs::write(packed.join("Cargo.toml"), format!("{workspace}]\n{patch}"))
         .expect("it can be written");
     fs::copy(repository().join("Cargo.lock"), packed.join("Cargo.lock")).expect("it can be copied");
-    let mut check = Command::new(env!("CARGO"));
+    let mut check = cargo();
     check.current_dir(&packed);
     check.args(["check", "--offline", "--workspace"]);
     check.arg("--target-dir").arg(target.join("checked"));

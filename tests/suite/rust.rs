@@ -4,7 +4,7 @@ use crate::support::rust::{
     Edition, GROUPS, checked, clippy, generate, host, output, protocols_in, rustc, rustfmt,
     scratch, tool,
 };
-use crate::support::{edit, repository, succeed, target_pages};
+use crate::support::{cargo, edit, repository, succeed, target_pages};
 use duologue::languages::{self, Options, Target};
 use std::fs;
 use std::path::Path;
@@ -349,25 +349,7 @@ pub fn load_program() -> Command {
 
 /// A service whose servers are found with NATS, and its clients.
 pub fn desk_program() -> Command {
-    static BUILT: OnceLock<Result<String, String>> = OnceLock::new();
-    let build = || {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.current_dir(repository());
-        cargo.args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--workspace",
-            "--bin",
-            "desk",
-        ]);
-        succeed(&mut cargo)
-    };
-    if let Err(failure) = BUILT.get_or_init(build) {
-        panic!("{failure}");
-    }
-    let target = Path::new(env!("CARGO_BIN_EXE_duologue")).parent();
-    Command::new(target.expect("programs are in a folder").join("desk"))
+    program_of_tests("desk")
 }
 
 /// The job queue in `tests/services`.
@@ -380,14 +362,21 @@ pub fn recorded_program() -> Command {
     program_of_tests("recorded")
 }
 
-/// A program of the packages `conversations` and `jobs`. All are built once in a run of the tests.
+/// A program of the packages `conversations`, `jobs` and `desk`. All are built once in a run of the tests.
 fn program_of_tests(name: &str) -> Command {
     static BUILT: OnceLock<Result<String, String>> = OnceLock::new();
     let build = || {
-        let mut cargo = Command::new(env!("CARGO"));
+        let mut cargo = cargo();
         cargo.current_dir(repository());
         // Cargo builds the programs of a package with its tests: as `cargo test --workspace` has done, with the same features.
-        cargo.args(["test", "--no-run", "--quiet", "--locked", "--workspace"]);
+        cargo.args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--workspace",
+            "--bin",
+            "desk",
+        ]);
         cargo.args(["--test", "main", "--test", "jobs_tests"]);
         succeed(&mut cargo)
     };

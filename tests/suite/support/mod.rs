@@ -26,6 +26,19 @@ pub fn repository() -> &'static Path {
     cli.parent().expect("a package in the repository")
 }
 
+/// Cargo, without what it tells this program about its package. A build script that watches one of these variables would run again, now
+/// and in the next build outside, and all that depends on it be compiled again.
+pub fn cargo() -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(&name);
+        }
+    }
+    cargo
+}
+
 /// The name of a file without its ending.
 pub fn stem(path: &Path) -> &str {
     let stem = path.file_stem().and_then(|stem| stem.to_str());
