@@ -225,7 +225,7 @@ fn the_core_of_a_session_does_no_io() {
     assert!(core.clone().count() > 5, "the core is somewhere else");
     for source in core {
         for touch in
-            "Instant::now elapsed thread Mutex Atomic std::io rustix crate::stream crate::session"
+            "Instant::now elapsed thread Mutex Atomic std::io rustix crate::transport crate::remote"
                 .split(' ')
         {
             assert!(!source.code.contains(touch), "{} has {touch}", source.path);

@@ -61,40 +61,22 @@
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 
-mod address;
-mod connect;
 mod core;
 mod error;
-mod flush;
-mod handshake;
 pub mod health;
-mod hello;
 mod listen;
 pub mod observe;
-#[cfg(feature = "tokio")]
-mod reactor;
-#[cfg(not(feature = "tokio"))]
-#[path = "no_reactor.rs"]
-mod reactor;
-mod session;
-mod stream;
+mod remote;
 mod sync;
-mod timer;
-#[cfg(feature = "tls")]
-mod tls;
-#[cfg(not(feature = "tls"))]
-#[path = "no_tls.rs"]
-mod tls;
-mod trace;
-mod watch;
+mod transport;
 
-pub use address::Address;
-pub use connect::{connect, Connector};
 pub use duologue::transport::{Fingerprint, NotAFingerprint, Open};
 pub use error::{Error, Verdict};
-pub use handshake::Peer;
-pub use listen::{accept_over, Drain, Listener, Load};
-pub use stream::{Socket, Stream};
+pub use listen::connect::{connect, Connector};
+pub use listen::handshake::Peer;
+pub use listen::listener::{accept_over, Drain, Listener, Load};
+pub use listen::trace::{NotATraceContext, TraceContext};
+pub use transport::address::Address;
+pub use transport::stream::{Socket, Stream};
 #[cfg(feature = "tls")]
-pub use tls::Tls;
-pub use trace::{NotATraceContext, TraceContext};
+pub use transport::tls::Tls;

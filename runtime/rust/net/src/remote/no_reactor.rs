@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::session::Session;
+use crate::remote::session::Session;
 
 pub(crate) struct Reactor;
 

@@ -14,10 +14,10 @@ use duologue::transport::guarded;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 
-use crate::flush;
-use crate::session::{Session, Written};
-use crate::stream::{past, Stream};
+use crate::remote::flush;
+use crate::remote::session::{Session, Written};
 use crate::sync;
+use crate::transport::stream::{past, Stream};
 
 /// What can be watched.
 pub(crate) trait Watched {

@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use rustix::fd::OwnedFd;
 
-use crate::address::Origin;
 use crate::core::Terms;
 use crate::error::Verdict;
-use crate::handshake::{Policy, Served, Value};
 use crate::health::Health;
+use crate::listen::handshake::{Policy, Served, Value};
 use crate::observe::Seen;
-use crate::session::{Held, Holds, Session};
-use crate::stream::Stream;
+use crate::remote::session::{Held, Holds, Session};
 use crate::sync;
+use crate::transport::address::Origin;
+use crate::transport::stream::Stream;
 
 /// A connection on which a session has begun.
 pub(super) type Ready = (Box<dyn Stream>, Terms, Option<Seen>, Held);

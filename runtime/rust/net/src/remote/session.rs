@@ -41,12 +41,12 @@ use duologue::transport::{guarded, Deadline, Hold, Open, Why};
 
 use crate::core::{Core, Input, Next, Patience, Terms, Work};
 use crate::observe::{Reports, Seen, Tally};
-use crate::reactor::Reactor;
-use crate::stream::Stream;
+use crate::remote::reactor::Reactor;
+use crate::remote::timer;
+use crate::remote::watch::Watch;
+use crate::remote::{flush, watch};
 use crate::sync::{lock, try_lock};
-use crate::timer;
-use crate::watch::Watch;
-use crate::{flush, watch};
+use crate::transport::stream::Stream;
 
 pub(crate) use io::Written;
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Instant;
 
-use crate::stream::{Socket, Stream};
+use crate::transport::stream::{Socket, Stream};
 use crate::Error;
 
 #[derive(Clone, Debug)]

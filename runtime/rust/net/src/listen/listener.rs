@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 use duologue::transport::{Open, Start};
 use rustix::event::{eventfd, EventfdFlags};
 
-use crate::address::{Bound, Incoming};
-use crate::handshake::{Begun, Peer, Policy, Served, Value};
-use crate::hello::SMALLEST_LIMIT;
+use crate::listen::handshake::{Begun, Peer, Policy, Served, Value};
+use crate::listen::hello::SMALLEST_LIMIT;
 use crate::observe::Observer;
-use crate::session;
-use crate::stream::{Socket, Stream};
-use crate::tls::Tls;
+use crate::remote::session;
+use crate::transport::address::{Bound, Incoming};
+use crate::transport::stream::{Socket, Stream};
+use crate::transport::tls::Tls;
 use crate::{sync, Address, Error, Fingerprint};
 
 use next::is_late;

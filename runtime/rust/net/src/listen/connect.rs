@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use duologue::transport::{Open, Start};
 
 use crate::core::Terms;
-use crate::hello::{Answered, Hello, HEAD, MOST_ACCEPTED, SMALLEST_LIMIT};
+use crate::listen::hello::{Answered, Hello, HEAD, MOST_ACCEPTED, SMALLEST_LIMIT};
 use crate::observe::{self, Cause, Observer, Refusal, Seen};
-use crate::session;
-use crate::stream::{is_early, read_all, write_all, Stream};
-use crate::tls::{self, Tls};
+use crate::remote::session;
+use crate::transport::stream::{is_early, read_all, write_all, Stream};
+use crate::transport::tls::{self, Tls};
 use crate::{Address, Error, Fingerprint, TraceContext};
 
 /// Begins a session with a listener, as the side whose first endpoint is `E`. Waits until the listener has accepted.

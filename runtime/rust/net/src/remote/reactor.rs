@@ -1,6 +1,6 @@
 //! Tasks of tokio, whose runtime reads their connections.
 //!
-//! The thread of [`watch`](crate::watch) reads for any executor, but then each message passes from that thread to the task's.
+//! The thread of [`watch`](super::watch) reads for any executor, but then each message passes from that thread to the task's.
 //! The runtime that polls a task waits for descriptors anyway. So the session is registered there, and reads when the runtime
 //! wakes it: [`Reads`].
 //!
@@ -25,10 +25,10 @@ use tokio::io::Interest;
 use tokio::runtime::{Handle, Id};
 use tokio::task::coop::unconstrained;
 
-use crate::session::Session;
-use crate::stream::{past, poll_until, Stream};
+use crate::remote::session::Session;
+use crate::remote::watch::{self, Arrived, Watched};
 use crate::sync;
-use crate::watch::{self, Arrived, Watched};
+use crate::transport::stream::{past, poll_until, Stream};
 
 /// How many times a session reads in a row. A peer that sends more than is read must not keep the runtime's thread from
 /// its tasks: after that the thread of `watch` reads.

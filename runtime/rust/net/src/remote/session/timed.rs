@@ -8,7 +8,7 @@ use duologue::transport::Role;
 use super::io::read;
 use super::{try_lock, Session};
 use crate::core::{Due, Patience, AGAIN};
-use crate::stream::past;
+use crate::transport::stream::past;
 
 impl Session {
     /// Does what is due. Never waits: a thread that holds a lock is reading or writing, and notices the same. Returns when the

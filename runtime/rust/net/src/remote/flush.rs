@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use duologue::transport::guarded;
 
-use crate::session::Session;
-use crate::stream::left;
+use crate::remote::session::Session;
 use crate::sync;
+use crate::transport::stream::left;
 
 /// How long messages may be collected.
 const LONGEST: Duration = Duration::from_millis(2);

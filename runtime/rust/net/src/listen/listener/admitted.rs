@@ -6,8 +6,9 @@ use std::time::Duration;
 use duologue::transport::Open;
 
 use super::{Handler, Listener};
-use crate::handshake::{Peer, Served};
-use crate::{session, Error};
+use crate::listen::handshake::{Peer, Served};
+use crate::remote::session;
+use crate::Error;
 
 impl Listener {
     /// Like [`serve`](Listener::serve), but lets `admit` decide about each peer, and passes what it returns on to the handler.

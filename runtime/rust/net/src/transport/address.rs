@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
-use crate::stream::{is_early, left, Socket};
+use crate::transport::stream::{is_early, left, Socket};
 use crate::Error;
 
 /// How long to wait before another attempt to connect: at first, and at most.

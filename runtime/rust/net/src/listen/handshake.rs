@@ -9,9 +9,9 @@ use duologue::transport::{Open, Start};
 
 use crate::core::Terms;
 use crate::error::Verdict;
-use crate::hello::{refusal, Answer, Hello, HEAD};
+use crate::listen::hello::{refusal, Answer, Hello, HEAD};
 use crate::observe::{self, Cause, Observer, Refusal, Seen};
-use crate::stream::{is_early, read_all, user, write_all, Stream};
+use crate::transport::stream::{is_early, read_all, user, write_all, Stream};
 use crate::{Address, Error, Fingerprint, TraceContext};
 
 /// Decides whether a side is admitted.
@@ -63,7 +63,7 @@ impl Peer<'_> {
     /// for `client.example.com`. Returns false without TLS.
     #[must_use]
     pub fn has_name(&self, name: &str) -> bool {
-        crate::tls::has_name(self.certificate, name)
+        crate::transport::tls::has_name(self.certificate, name)
     }
 }
 

@@ -8,8 +8,8 @@ use duologue::transport::{guarded, Role, Why};
 
 use super::{try_lock, Session};
 use crate::core::{Core, Input, Next, Patience, Step, Work, COLLECTED, LAST_WRITE};
-use crate::stream::{end_reads, is_early, left, past, Stream};
-use crate::watch;
+use crate::remote::watch;
+use crate::transport::stream::{end_reads, is_early, left, past, Stream};
 
 /// How many reads are made after the peer's time has passed. A peer that keeps sending without completing a message is late.
 const LAST_READS: u32 = 256;

@@ -12,10 +12,10 @@ use duologue::transport::{Ahead, Driver, Role, Why};
 use super::io::read;
 use super::{lock, try_lock, Session};
 use crate::core::{Input, Next, Patience, COLLECTED};
-use crate::flush;
-use crate::reactor;
-use crate::stream::{left, Stream};
-use crate::watch::{self, Arrived, Watch, Watched};
+use crate::remote::flush;
+use crate::remote::reactor;
+use crate::remote::watch::{self, Arrived, Watch, Watched};
+use crate::transport::stream::{left, Stream};
 
 impl Session {
     /// Publishes what was read before and could not be published then.

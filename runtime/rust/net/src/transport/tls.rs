@@ -18,7 +18,7 @@ use rustls::{
     ClientConfig, ClientConnection, Connection, RootCertStore, ServerConfig, ServerConnection,
 };
 
-use crate::stream::{Socket, Stream};
+use crate::transport::stream::{Socket, Stream};
 use crate::Error;
 use stream::TlsStream;
 

@@ -11,9 +11,9 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::shared::Place;
-use crate::address::Incoming;
-use crate::handshake::Served;
-use crate::stream::{left, poll_until, Stream};
+use crate::listen::handshake::Served;
+use crate::transport::address::Incoming;
+use crate::transport::stream::{left, poll_until, Stream};
 
 /// A connection before its handshake.
 pub(super) struct Waiting {

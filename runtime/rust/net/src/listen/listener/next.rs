@@ -11,9 +11,9 @@ use rustix::fd::AsFd;
 
 use super::shared::{Place, Shared, State};
 use super::silent::{Silent, Waiting};
-use crate::address::{Bound, Incoming};
-use crate::handshake::Served;
-use crate::stream::{is_early, left, poll_until};
+use crate::listen::handshake::Served;
+use crate::transport::address::{Bound, Incoming};
+use crate::transport::stream::{is_early, left, poll_until};
 use crate::Error;
 
 /// The next connection on which something has arrived; `None` once `ends` is true of the state. `served`: see [`Waiting`].

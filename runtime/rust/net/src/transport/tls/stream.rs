@@ -24,8 +24,8 @@ use rustls::Connection;
 
 use super::{failure, ALPN};
 use crate::core::SMALL_BUFFER;
-use crate::stream::{is_early, left, Socket, Stream};
 use crate::sync::lock;
+use crate::transport::stream::{is_early, left, Socket, Stream};
 use crate::Error;
 
 /// How much is read from the socket at once if the session reads more than [`SMALL_BUFFER`]: a record of the maximum size, with
