@@ -1,7 +1,6 @@
 //! Drives the core of a session: [`session`] has its connection, locks and time. The other modules do what no thread of the
-//! program is there to do: read for tasks, and write, flush and check the time later.
+//! program is there to do: read for tasks, write what a connection did not take at once, and work at a later time.
 
-pub(crate) mod flush;
 #[cfg(feature = "tokio")]
 pub(crate) mod reactor;
 #[cfg(not(feature = "tokio"))]

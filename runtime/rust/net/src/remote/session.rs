@@ -6,17 +6,17 @@
 //! itself, so the session runs on the sender's thread, right after the message was published. The thread that waits for a
 //! message also reads: it calls [`Driver::wait`]. Only for tasks, and for threads that wait for several sessions, the
 //! process has one thread that reads, and writes what a connection did not take at once (`watch`); for tasks of tokio
-//! their runtime can do the reading (`reactor`). Another thread writes what a sender has collected for too long
-//! (`flush`), and a third does timed work (`timer`).
+//! their runtime can do the reading (`reactor`). Another thread (`timer`) does timed work, and writes what a sender has
+//! collected for too long.
 //!
-//! These three and the runtime never wait for a connection. The sender of a message waits until it is written, unless
+//! Both threads and the runtime never wait for a connection. The sender of a message waits until it is written, unless
 //! tasks use the session (`never_waits`). Where no thread waits and the connection accepts nothing, what was sent stays
 //! in the ring until `watch` has written what came before it.
 //!
 //! # Locks
 //!
 //! `input` is held while the connection is read, which may take as long as the peer lets it; `core` is held for a short
-//! time, or while the connection is written. A thread that needs both takes `input` first. The threads `watch`, `flush`
+//! time, or while the connection is written. A thread that needs both takes `input` first. The threads `watch`
 //! and `timer` only try to take them, because a sender may hold `core` for as long as its peer accepts nothing: what
 //! they have read is then `unpublished`, and the thread that releases `core` publishes it. A waker may be called inside
 //! the session's own work, by any thread, so it never waits for `core`: it sets `again`, and the holder of the lock
@@ -43,8 +43,7 @@ use crate::core::{Core, Input, Next, Patience, Terms, Work};
 use crate::observe::{Reports, Seen, Tally};
 use crate::remote::reactor::Reactor;
 use crate::remote::timer;
-use crate::remote::watch::Watch;
-use crate::remote::{flush, watch};
+use crate::remote::watch::{self, Watch};
 use crate::sync::{lock, try_lock};
 use crate::transport::stream::Stream;
 
@@ -78,7 +77,7 @@ pub(crate) struct Session {
     is_far_ahead: AtomicBool,
     limit: Deadline,
     why: AtomicU8,
-    /// Whether the session is in the queue of `flush`.
+    /// Whether the session has an entry with `timer` to be flushed.
     pub(crate) is_due: AtomicBool,
     /// What the session keeps until it is dropped.
     held: Held,
@@ -230,8 +229,8 @@ impl Session {
         }
         if work.writes {
             watch::until_written(self);
-        } else if work.flushes && !self.is_due.swap(true, Relaxed) {
-            flush::later(self);
+        } else if work.flushes {
+            timer::flush(self);
         }
         if let Some(at) = work.check_at {
             timer::at(at, self);
@@ -265,7 +264,7 @@ impl Session {
             .as_ref()
             .is_some_and(|reports| reports.deliver())
         {
-            flush::again(self);
+            timer::flush(self);
         }
     }
 }

@@ -14,8 +14,8 @@ use duologue::transport::guarded;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 
-use crate::remote::flush;
 use crate::remote::session::{Session, Written};
+use crate::remote::timer;
 use crate::sync;
 use crate::transport::stream::{past, Stream};
 
@@ -159,7 +159,7 @@ pub(crate) fn until_written(session: &Arc<Session>) {
     if register(session, *wanted, false).is_none() {
         wanted.writes = false;
         drop(wanted);
-        flush::again(session);
+        timer::flush(session);
     }
 }
 
@@ -173,7 +173,7 @@ fn write(session: &Arc<Session>) {
     match session.write_on() {
         Written::Everything => {}
         Written::Some => until_written(session),
-        Written::Unknown => flush::again(session),
+        Written::Unknown => timer::flush(session),
     }
 }
 

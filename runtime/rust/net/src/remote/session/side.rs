@@ -12,8 +12,8 @@ use duologue::transport::{Ahead, Driver, Role, Why};
 use super::io::read;
 use super::{lock, try_lock, Session};
 use crate::core::{Input, Next, Patience, COLLECTED};
-use crate::remote::flush;
 use crate::remote::reactor;
+use crate::remote::timer;
 use crate::remote::watch::{self, Arrived, Watch, Watched};
 use crate::transport::stream::{left, Stream};
 
@@ -238,7 +238,7 @@ impl Driver for Driven {
         if sends {
             // What it waits for may be that what it has sent is forwarded. Another thread does that: this one may hold
             // a lock of the program, or of a shared sender.
-            flush::again(&self.0);
+            timer::flush(&self.0);
         }
         let is_full = self.0.is_full.load(SeqCst);
         if !reactor::until_readable(&self.0, by_task, is_full) {
