@@ -132,6 +132,8 @@ pub mod transport {
     pub use crate::floor::barrier::is_there as has_barrier;
     pub use crate::floor::deadline::Deadline;
     pub use crate::floor::guard::guarded;
+    #[doc(hidden)]
+    pub use crate::floor::lock as sync;
     pub use crate::remote::decoder::{Decoder, Malformed};
     pub use crate::remote::encoder::Encoder;
     pub use crate::remote::far_end::{Armed, FarEnd, Forwarded, Next, Role};

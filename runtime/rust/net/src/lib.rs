@@ -67,8 +67,9 @@ pub mod health;
 mod listen;
 pub mod observe;
 mod remote;
-mod sync;
 mod transport;
+
+use duologue::transport::sync;
 
 pub use duologue::transport::{Fingerprint, NotAFingerprint, Open};
 pub use error::{Error, Verdict};

@@ -18,13 +18,12 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use duologue::transport::guarded;
+use duologue::transport::{guarded, sync};
 use rustix::io::Errno;
 use rustix::thread::futex::{self, Wait, WaitFlags, WaitPtr, WaitvFlags};
 use rustix::time::{clock_gettime, ClockId, Timespec};
 
 use crate::end::{run_barrier, End, PERIOD};
-use crate::sync;
 
 /// How long messages of an unbounded run may be collected.
 pub(crate) const LONGEST: Duration = Duration::from_millis(2);

@@ -50,7 +50,6 @@ mod outgoing;
 mod position;
 mod region;
 mod session;
-mod sync;
 mod terms;
 
 pub use attach::{attach, Attach, Attaching};

@@ -10,11 +10,12 @@ use std::sync::{Mutex, MutexGuard, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use duologue::transport::sync;
 use rustix::fs::{fstat, open, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::memory::{HEAD, SIDES_AT};
-use crate::{sync, Error};
+use crate::Error;
 
 /// How long to wait for another process that is creating the region of a name, which takes a few microseconds.
 const LONGEST_MAKING: Duration = Duration::from_secs(5);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use duologue::transport::{guarded, BeforeSleep, Fingerprint};
+use duologue::transport::{guarded, sync, BeforeSleep, Fingerprint};
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 
@@ -14,7 +14,7 @@ use crate::end::{registers_barrier, timespec, Alive, End, Sleepers, PERIOD};
 use crate::helper::{self, Helped, Served};
 use crate::lock::SideLock;
 use crate::memory::{Memory, LEFT};
-use crate::{sync, Error};
+use crate::Error;
 
 /// The verdicts on the peer's protocol.
 const EQUAL: u32 = 1;

@@ -27,7 +27,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use duologue::transport::{guarded, BeforeSleep, Deadline, FarEnd, Hold, Next, Open, Why, Woken};
+use duologue::transport::{
+    guarded, sync, BeforeSleep, Deadline, FarEnd, Hold, Next, Open, Why, Woken,
+};
 
 use crate::end::{Alive, End, Sleepers, PERIOD};
 use crate::helper;
@@ -35,7 +37,6 @@ use crate::incoming::Incoming;
 use crate::memory::{DONE, LEFT};
 use crate::outgoing::Outgoing;
 use crate::position::Position;
-use crate::sync;
 use crate::terms::Terms;
 
 use step::State;

@@ -9,6 +9,7 @@ pub(crate) mod deadline;
 pub(crate) mod fairness;
 pub(crate) mod guard;
 pub(crate) mod layout;
+pub mod lock;
 pub(crate) mod pool;
 pub(crate) mod sync;
 pub(crate) mod wait_slot;

@@ -12,6 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
 use crate::floor::guard::{discard, guarded};
+use crate::floor::lock;
 use crate::ring::observer::{End, Message, Observer, Session, Side};
 
 /// How many bytes of lines may wait for the writer, unless the program says otherwise.
@@ -108,37 +109,12 @@ struct Seen {
 }
 
 impl Shared {
-    #[cfg(not(duologue_tsan))]
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        lock::lock(&self.queue)
     }
 
-    #[cfg(not(duologue_tsan))]
     fn wait<'a>(&'a self, queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
-        self.changed
-            .wait(queue)
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-
-    /// The thread sanitizer does not see what a thread does that waits in the standard library, so under it none waits there.
-    #[cfg(duologue_tsan)]
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        loop {
-            match self.queue.try_lock() {
-                Ok(queue) => return queue,
-                Err(std::sync::TryLockError::Poisoned(queue)) => return queue.into_inner(),
-                Err(std::sync::TryLockError::WouldBlock) => thread::yield_now(),
-            }
-        }
-    }
-
-    #[cfg(duologue_tsan)]
-    fn wait<'a>(&'a self, queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
-        drop(queue);
-        thread::sleep(std::time::Duration::from_millis(1));
-        self.queue()
+        lock::wait(&self.queue, &self.changed, queue, None)
     }
 
     /// Writes what is added, until the recorder ends.

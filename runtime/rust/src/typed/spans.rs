@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tracing::{debug, enabled, info, info_span, trace, Level, Span};
 
+use crate::floor::lock::lock;
 use crate::ring::observer::{End, Message, Observer, Run, Session};
 
 /// Opens a span for each session within this process, with the feature `tracing`.
@@ -35,7 +36,7 @@ impl Spans {
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<u64, Arc<Span>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.open)
     }
 
     /// The span of a session. The lock is not held while the subscriber is called.

@@ -9,9 +9,10 @@ mod usage;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use crate::floor::lock::lock;
 use crate::ring::observer::{End, Message, Observer, Run, Session, Side};
 #[cfg(feature = "registry")]
 use crate::ring::usage::Usage;
@@ -118,7 +119,7 @@ impl Registry {
     }
 
     fn live(&self) -> MutexGuard<'_, BTreeMap<Name, Kept>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.live)
     }
 
     /// The sessions that have not ended, by their numbers.

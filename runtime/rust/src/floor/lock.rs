@@ -4,29 +4,25 @@
 //! thread waits. So under the sanitizer no thread waits in them: it tries to lock until it succeeds, and it sleeps instead of
 //! waiting for a change.
 
-use std::sync::{Condvar, Mutex, MutexGuard, TryLockError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread;
 use std::time::Duration;
 
 /// Takes the lock, and waits for it if necessary.
-#[cfg(not(duologue_tsan))]
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-#[cfg(duologue_tsan)]
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    loop {
-        if let Some(guard) = try_lock(mutex) {
-            return guard;
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    if cfg!(duologue_tsan) {
+        loop {
+            if let Some(guard) = try_lock(mutex) {
+                return guard;
+            }
+            thread::yield_now();
         }
-        std::thread::yield_now();
     }
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Takes the lock, unless another thread has it.
-pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+pub fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match mutex.try_lock() {
         Ok(guard) => Some(guard),
         Err(TryLockError::Poisoned(guard)) => Some(guard.into_inner()),
@@ -35,32 +31,23 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 }
 
 /// Releases the lock, waits for a change, at most for this duration, and takes the lock again. May return without a change.
-#[cfg(not(duologue_tsan))]
-pub(crate) fn wait<'m, T>(
-    _mutex: &'m Mutex<T>,
+pub fn wait<'m, T>(
+    mutex: &'m Mutex<T>,
     change: &Condvar,
     guard: MutexGuard<'m, T>,
     most: Option<Duration>,
 ) -> MutexGuard<'m, T> {
-    use std::sync::PoisonError;
+    const PAUSE: Duration = Duration::from_millis(1);
     match most {
+        most if cfg!(duologue_tsan) => {
+            drop(guard);
+            thread::sleep(most.map_or(PAUSE, |most| most.min(PAUSE)));
+            lock(mutex)
+        }
         None => change.wait(guard).unwrap_or_else(PoisonError::into_inner),
         Some(most) => {
             let waited = change.wait_timeout(guard, most);
             waited.unwrap_or_else(PoisonError::into_inner).0
         }
     }
-}
-
-#[cfg(duologue_tsan)]
-pub(crate) fn wait<'m, T>(
-    mutex: &'m Mutex<T>,
-    _change: &Condvar,
-    guard: MutexGuard<'m, T>,
-    most: Option<Duration>,
-) -> MutexGuard<'m, T> {
-    const PAUSE: Duration = Duration::from_millis(1);
-    drop(guard);
-    std::thread::sleep(most.map_or(PAUSE, |most| most.min(PAUSE)));
-    lock(mutex)
 }
