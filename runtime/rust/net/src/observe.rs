@@ -36,7 +36,6 @@ mod reports;
 mod spans;
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 pub use duologue::observe::{Live, Recorder, Registry, Side};
@@ -88,60 +87,12 @@ pub trait Observer: Send + Sync {
     }
 }
 
-impl<O: Observer + ?Sized> Observer for Arc<O> {
-    fn began(&self, session: &Session) {
-        (**self).began(session);
-    }
-
-    fn passed(&self, session: &Session, messages: &Messages) {
-        (**self).passed(session, messages);
-    }
-
-    fn turned(&self, session: &Session, run: &Run) {
-        (**self).turned(session, run);
-    }
-
-    fn ended(&self, session: &Session, end: &End) {
-        (**self).ended(session, end);
-    }
-
-    fn refused(&self, refusal: &Refusal<'_>) {
-        (**self).refused(refusal);
-    }
-}
-
-/// Calls the first, then the second. If the first panics, the second is not called for that event.
-impl<A: Observer, B: Observer> Observer for (A, B) {
-    fn began(&self, session: &Session) {
-        self.0.began(session);
-        self.1.began(session);
-    }
-
-    fn passed(&self, session: &Session, messages: &Messages) {
-        self.0.passed(session, messages);
-        self.1.passed(session, messages);
-    }
-
-    fn turned(&self, session: &Session, run: &Run) {
-        self.0.turned(session, run);
-        self.1.turned(session, run);
-    }
-
-    fn ended(&self, session: &Session, end: &End) {
-        self.0.ended(session, end);
-        self.1.ended(session, end);
-    }
-
-    fn refused(&self, refusal: &Refusal<'_>) {
-        self.0.refused(refusal);
-        self.1.refused(refusal);
-    }
-}
-
-impl fmt::Debug for dyn Observer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Observer")
-    }
+duologue::observers! {
+    began(session: &Session);
+    passed(session: &Session, messages: &Messages);
+    turned(session: &Session, run: &Run);
+    ended(session: &Session, end: &End);
+    refused(refusal: &Refusal<'_>);
 }
 
 /// A session that is observed.

@@ -74,71 +74,42 @@ pub trait Observer: Send + Sync {
     }
 }
 
-impl<O: Observer + ?Sized> Observer for Arc<O> {
-    fn began(&self, session: &Session) {
-        (**self).began(session);
-    }
+/// Makes an observer of an `Arc` of one, and of a pair. Takes the methods; a `?` is before
+/// the `Result` of one that may keep the second from being called.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! observers {
+    ($($(#[$when:meta])? $method:ident($($name:ident: $ty:ty),+) $(-> $ask:tt $answer:ty)?;)+) => {
+        impl<O: Observer + ?Sized> Observer for ::std::sync::Arc<O> {
+            $($(#[$when])? fn $method(&self, $($name: $ty),+) $(-> $answer)? {
+                (**self).$method($($name),+)
+            })+
+        }
 
-    fn allows(&self, session: &Session, message: &Message) -> Result<(), String> {
-        (**self).allows(session, message)
-    }
+        /// Calls the first, then the second. If the first panics, the second is not called for that event.
+        impl<A: Observer, B: Observer> Observer for (A, B) {
+            $($(#[$when])? fn $method(&self, $($name: $ty),+) $(-> $answer)? {
+                self.0.$method($($name),+)$($ask)?;
+                self.1.$method($($name),+)
+            })+
+        }
 
-    fn sent(&self, session: &Session, message: &Message) {
-        (**self).sent(session, message);
-    }
-
-    fn turned(&self, session: &Session, run: &Run) {
-        (**self).turned(session, run);
-    }
-
-    fn ended(&self, session: &Session, end: &End) {
-        (**self).ended(session, end);
-    }
-
-    #[cfg(feature = "registry")]
-    fn used(&self, session: &Session, side: Side, usage: &Usage) {
-        (**self).used(session, side, usage);
-    }
+        impl ::std::fmt::Debug for dyn Observer {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str("Observer")
+            }
+        }
+    };
 }
 
-/// Calls the first, then the second. If the first panics, the second is not called for that event.
-impl<A: Observer, B: Observer> Observer for (A, B) {
-    fn began(&self, session: &Session) {
-        self.0.began(session);
-        self.1.began(session);
-    }
-
-    fn allows(&self, session: &Session, message: &Message) -> Result<(), String> {
-        self.0.allows(session, message)?;
-        self.1.allows(session, message)
-    }
-
-    fn sent(&self, session: &Session, message: &Message) {
-        self.0.sent(session, message);
-        self.1.sent(session, message);
-    }
-
-    fn turned(&self, session: &Session, run: &Run) {
-        self.0.turned(session, run);
-        self.1.turned(session, run);
-    }
-
-    fn ended(&self, session: &Session, end: &End) {
-        self.0.ended(session, end);
-        self.1.ended(session, end);
-    }
-
+observers! {
+    began(session: &Session);
+    allows(session: &Session, message: &Message) -> ? Result<(), String>;
+    sent(session: &Session, message: &Message);
+    turned(session: &Session, run: &Run);
+    ended(session: &Session, end: &End);
     #[cfg(feature = "registry")]
-    fn used(&self, session: &Session, side: Side, usage: &Usage) {
-        self.0.used(session, side, usage);
-        self.1.used(session, side, usage);
-    }
-}
-
-impl fmt::Debug for dyn Observer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Observer")
-    }
+    used(session: &Session, side: Side, usage: &Usage);
 }
 
 /// A side of a session.
