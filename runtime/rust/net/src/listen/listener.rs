@@ -8,7 +8,6 @@ mod silent;
 
 use std::fmt;
 use std::io;
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,7 +25,7 @@ use crate::transport::tls::Tls;
 use crate::{sync, Address, Error, Fingerprint};
 
 use next::is_late;
-use shared::{Beginning, Member, Permit, Place, Ready, Shared, State, UnderWay};
+use shared::{Counts, Member, Place, Ready, Shared, State};
 pub use shared::{Drain, Load};
 use silent::{Silent, Waiting};
 
@@ -123,7 +122,6 @@ impl Listener {
             bound: Some(bound),
             shared: Arc::new(Shared {
                 policy: Mutex::new(Policy::default()),
-                handshakes: AtomicUsize::new(0),
                 event: event.map_err(Error::io("listen"))?,
                 state: Mutex::new(State::default()),
                 ended: Condvar::new(),
@@ -279,7 +277,7 @@ impl Listener {
                 let policy = shared.policy().clone();
                 let mut permit = None;
                 let mut take_permit = || {
-                    permit = Some(Permit::take(shared, policy.max_sessions)?);
+                    permit = Some(Counts::session(shared, [|state| &mut state.sessions])?);
                     Ok(())
                 };
                 let begun = policy.answer(&*stream, peer, served, &mut take_permit, deadline);
@@ -366,11 +364,14 @@ impl Listener {
                 let policy = shared.policy().clone();
                 let mut permit = None;
                 let mut take_permit = || {
-                    permit = Some(Beginning::take(shared, policy.max_sessions)?);
+                    permit = Some(Counts::session(
+                        shared,
+                        [|state| &mut state.beginning, |state| &mut state.accepted],
+                    )?);
                     Ok(())
                 };
                 let begun = policy.answer(&*stream, peer, [&served], &mut take_permit, deadline);
-                let (beginning, accepted) = permit.unzip();
+                let [beginning, accepted] = permit.map_or([None, None], |both| both.map(Some));
                 if let Some(Begun {
                     terms, value, seen, ..
                 }) = begun
@@ -423,7 +424,8 @@ impl Listener {
             + Send
             + 'static,
     ) {
-        let under_way = UnderWay::begin(&self.shared);
+        let shared = Arc::clone(&self.shared);
+        let reads = Counts::one(&shared, &mut shared.state(), |state| &mut state.handshakes);
         let tls = self.tls.clone();
         let Waiting {
             incoming: Incoming { socket, peer, .. },
@@ -434,7 +436,6 @@ impl Listener {
         let thread = thread::Builder::new().name("duologue-session".to_owned());
         let from = peer.clone();
         let started = thread.spawn(move || {
-            let shared = Arc::clone(&under_way.0);
             let start = match secured(socket, tls.as_ref(), deadline) {
                 Ok(stream) => answer(&shared, stream, peer, deadline, place),
                 Err(error) => {
@@ -443,7 +444,7 @@ impl Listener {
                     None
                 }
             };
-            drop(under_way);
+            drop(reads);
             if let Some(start) = start {
                 start();
             }

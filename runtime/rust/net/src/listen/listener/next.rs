@@ -1,7 +1,6 @@
 //! How a listener takes connections: those that have sent something begin their handshakes, and the others wait.
 
 use std::io;
-use std::sync::atomic::Ordering::SeqCst;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -34,7 +33,7 @@ pub(super) fn next(
             let policy = shared.policy();
             (policy.max_handshakes, policy.max_silent)
         };
-        let is_busy = shared.handshakes.load(SeqCst) >= handshakes;
+        let is_busy = shared.state().handshakes >= handshakes;
         if !is_busy {
             if let Some(ready) = silent.take_ready() {
                 return Ok(Some(ready));

@@ -3,8 +3,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
@@ -29,8 +27,6 @@ type Unaccepted = (Served, Ready, Value);
 /// What the listener shares with its threads.
 pub(super) struct Shared {
     pub(super) policy: Mutex<Policy>,
-    /// How many hellos are being read.
-    pub(super) handshakes: AtomicUsize,
     /// Signaled when something changes that `run` or `accept` waits for.
     pub(super) event: OwnedFd,
     pub(super) state: Mutex<State>,
@@ -39,6 +35,8 @@ pub(super) struct Shared {
 
 #[derive(Default)]
 pub(super) struct State {
+    /// How many hellos are being read.
+    pub(super) handshakes: usize,
     /// Sessions of handlers that have not ended.
     pub(super) sessions: usize,
     pub(super) is_draining: bool,
@@ -51,7 +49,7 @@ pub(super) struct State {
     /// What is served of the server's health.
     pub(super) health: Vec<Health>,
     /// Sessions for `accept` that are not over, whether or not it has taken them.
-    accepted: usize,
+    pub(super) accepted: usize,
     /// How many connections each peer has, if that is limited.
     peers: HashMap<Origin, usize>,
     /// The sessions that are not over, by the numbers of their [`Member`]s.
@@ -214,56 +212,42 @@ impl fmt::Debug for Drain {
     }
 }
 
-/// A hello that is being read.
-pub(super) struct UnderWay(pub(super) Arc<Shared>);
-
-impl UnderWay {
-    pub(super) fn begin(shared: &Arc<Shared>) -> UnderWay {
-        shared.handshakes.fetch_add(1, SeqCst);
-        UnderWay(Arc::clone(shared))
-    }
+/// Counts one of what a listener has, as long as it exists. It does not keep the listener's state, which may own it.
+pub(super) struct Counts {
+    shared: Weak<Shared>,
+    of: fn(&mut State) -> &mut usize,
 }
 
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.0.handshakes.fetch_sub(1, SeqCst);
-        self.0.signal();
-    }
-}
-
-/// A session for `accept` whose hello has been read, until it has begun or is refused.
-pub(super) struct Beginning(Arc<Shared>);
-
-impl Beginning {
-    /// Counts a further session, or returns why it may not begin.
-    pub(super) fn take(
+impl Counts {
+    /// One more of these.
+    pub(super) fn one(
         shared: &Arc<Shared>,
-        most: usize,
-    ) -> Result<(Beginning, Accepted), Verdict> {
+        state: &mut State,
+        of: fn(&mut State) -> &mut usize,
+    ) -> Counts {
+        *of(state) += 1;
+        Counts {
+            shared: Arc::downgrade(shared),
+            of,
+        }
+    }
+
+    /// Counts a further session as each of these, or returns why it may not begin.
+    pub(super) fn session<const N: usize>(
+        shared: &Arc<Shared>,
+        of: [fn(&mut State) -> &mut usize; N],
+    ) -> Result<[Counts; N], Verdict> {
+        let most = shared.policy().max_sessions;
         let mut state = shared.state();
         state.refusal(most)?;
-        state.beginning += 1;
-        state.accepted += 1;
-        let accepted = Accepted(Arc::downgrade(shared));
-        Ok((Beginning(Arc::clone(shared)), accepted))
+        Ok(of.map(|of| Counts::one(shared, &mut state, of)))
     }
 }
 
-impl Drop for Beginning {
+impl Drop for Counts {
     fn drop(&mut self) {
-        self.0.state().beginning -= 1;
-        self.0.signal();
-    }
-}
-
-/// A session for `accept` that counts toward the listener's limit until it is over. It does not keep the listener's state,
-/// which may own it.
-pub(super) struct Accepted(Weak<Shared>);
-
-impl Drop for Accepted {
-    fn drop(&mut self) {
-        if let Some(shared) = self.0.upgrade() {
-            shared.state().accepted -= 1;
+        if let Some(shared) = self.shared.upgrade() {
+            *(self.of)(&mut shared.state()) -= 1;
             shared.ended.notify_all();
             shared.signal();
         }
@@ -275,14 +259,14 @@ impl Drop for Accepted {
 pub(super) struct Member {
     shared: Weak<Shared>,
     number: u64,
-    _accepted: Option<Accepted>,
+    _accepted: Option<Counts>,
     _place: Option<Place>,
 }
 
 impl Member {
     pub(super) fn of(
         shared: &Arc<Shared>,
-        accepted: Option<Accepted>,
+        accepted: Option<Counts>,
         place: Option<Place>,
     ) -> Member {
         let mut state = shared.state();
@@ -355,26 +339,5 @@ impl Drop for Place {
         if *count == 0 {
             state.peers.remove(&self.origin);
         }
-    }
-}
-
-/// A session of a handler that counts toward the listener's limit.
-pub(super) struct Permit(Arc<Shared>);
-
-impl Permit {
-    /// Counts a further session, or returns why it may not begin.
-    pub(super) fn take(shared: &Arc<Shared>, most: usize) -> Result<Permit, Verdict> {
-        let mut state = shared.state();
-        state.refusal(most)?;
-        state.sessions += 1;
-        Ok(Permit(Arc::clone(shared)))
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        self.0.state().sessions -= 1;
-        self.0.ended.notify_all();
-        self.0.signal();
     }
 }
