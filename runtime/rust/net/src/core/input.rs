@@ -30,12 +30,12 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// What was already read when the session began.
-    pub(crate) fn of(early: Vec<u8>, patience: Option<Duration>) -> Input {
+    /// Nothing was read yet.
+    pub(crate) fn new(patience: Option<Duration>) -> Input {
         Input {
             start: 0,
-            end: early.len(),
-            space: early,
+            end: 0,
+            space: Vec::new(),
             was_filled: false,
             ended: None,
             patience,

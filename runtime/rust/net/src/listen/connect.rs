@@ -324,7 +324,7 @@ impl Connector {
             is_older: answer.verdict == 2,
             trace: self.trace,
         });
-        Ok(session::open(stream, terms, Vec::new(), seen, None))
+        Ok(session::open(stream, terms, seen, None))
     }
 }
 

@@ -343,7 +343,7 @@ impl Listener {
             let is_drained = state.is_drained();
             drop(state);
             if let Some(((stream, terms, seen, held), value)) = begun {
-                let first = session::open(stream, terms, Vec::new(), seen, held);
+                let first = session::open(stream, terms, seen, held);
                 return Ok((first, value));
             }
             if is_drained {
@@ -475,13 +475,7 @@ pub fn accept_over<E: Open>(stream: impl Stream) -> Result<E, Error> {
     let served = Served::of::<E>(&[]);
     let policy = Policy::default();
     match policy.answer(&stream, None, [&served], &mut || Ok(()), policy.deadline()) {
-        Some(Begun { terms, .. }) => Ok(session::open(
-            Box::new(stream),
-            terms,
-            Vec::new(),
-            None,
-            None,
-        )),
+        Some(Begun { terms, .. }) => Ok(session::open(Box::new(stream), terms, None, None)),
         None => Err(Error::NoSession {
             protocol: E::State::PROTOCOL,
         }),

@@ -87,12 +87,10 @@ pub(crate) struct Session {
     reactor: Reactor,
 }
 
-/// Begins a session over a connection on which both sides have agreed. `early` was read after the hello or answer.
-/// `seen`: the session is observed.
+/// Begins a session over a connection on which both sides have agreed. `seen`: the session is observed.
 pub(crate) fn open<E: Open>(
     stream: Box<dyn Stream>,
     terms: Terms,
-    early: Vec<u8>,
     seen: Option<Seen>,
     held: Held,
 ) -> E {
@@ -102,7 +100,7 @@ pub(crate) fn open<E: Open>(
         let reports = tally.as_ref().map(|tally| tally.reports());
         let begun = Arc::new(Session {
             stream,
-            input: Mutex::new(Input::of(early, terms.patience())),
+            input: Mutex::new(Input::new(terms.patience())),
             core: Mutex::new(Core::new(far, terms, tally, Instant::now)),
             again: AtomicBool::new(false),
             is_abandoned: AtomicBool::new(false),

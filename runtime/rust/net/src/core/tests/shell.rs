@@ -116,7 +116,7 @@ impl Shell {
         core.wake_with(Waker::from(Arc::clone(&signals)));
         let mut shell = Shell {
             core,
-            input: Input::of(Vec::new(), terms.patience()),
+            input: Input::new(terms.patience()),
             program,
             signals,
             began,

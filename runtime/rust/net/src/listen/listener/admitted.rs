@@ -66,10 +66,7 @@ impl Listener {
             start: Box::new(move |(stream, terms, seen, held), value| {
                 // It is always a `V`: it comes from the function of `served`.
                 if let Ok(value) = value.downcast() {
-                    handler(
-                        session::open::<E>(stream, terms, Vec::new(), seen, held),
-                        *value,
-                    );
+                    handler(session::open::<E>(stream, terms, seen, held), *value);
                 }
             }),
         }));
