@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::far_end::FarEnd;
 use super::fingerprint::Fingerprint;
-use super::table::{far_of_receiver, far_of_sender, Remote};
+use super::table::{IntoFar, Remote};
 use crate::floor::layout::{Capacity, Slot};
 use crate::ring::driver::Driver;
 use crate::typed::endpoint::session_to_drive;
@@ -68,7 +68,7 @@ impl<S: Start> Open for Receiver<S> {
     fn open(attach: impl FnOnce(FarEnd) -> Arc<dyn Driver>) -> Receiver<S> {
         let (sender, receiver) = session_to_drive::<S>(S::slot(), S::CAPACITY, 0);
         let far = sender.pipe().copy();
-        let driver = attach(FarEnd::new(far_of_sender(sender)));
+        let driver = attach(FarEnd::new(sender.into_far()));
         far.attach(driver);
         receiver
     }
@@ -78,7 +78,7 @@ impl<S: Start> Open for Receiver<S> {
 pub fn open_sender<S: Start>(attach: impl FnOnce(FarEnd) -> Arc<dyn Driver>) -> Sender<S> {
     let (sender, receiver) = session_to_drive::<S>(S::slot(), S::CAPACITY, 1);
     let far = receiver.pipe().copy();
-    let driver = attach(FarEnd::new(far_of_receiver(receiver)));
+    let driver = attach(FarEnd::new(receiver.into_far()));
     far.attach(driver);
     sender
 }

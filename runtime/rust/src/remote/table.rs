@@ -230,7 +230,7 @@ where
             Then::Turn => S::Next::theirs(pipe.after_turn(&layout, word), from),
             Then::End => S::Next::theirs(pipe, from),
         };
-        let next = <S::Next as leads::Leads>::far_of_theirs(next);
+        let next = next.into_far();
         let is_sent = frame::<S::Payload, C>(out, INDEX, &payload, limits.largest);
         discard(payload);
         match next {
@@ -335,7 +335,7 @@ where
     };
     match Sender::<S>::of(pipe).publish::<INDEX>(value) {
         Ok((next, pending)) => {
-            *far = <S::Next as leads::Leads>::far_of_mine(next);
+            *far = next.into_far();
             let mut waiter = pending.and_then(PendingWake::fetch);
             if S::Next::THEN == Then::Stay && !needs_drop::<S::Payload>() && waiter.is_none() {
                 let mut following = following;
@@ -407,7 +407,7 @@ where
 }
 
 /// What follows a message of a state that can leave the process.
-pub trait Leads: Next + leads::Leads {}
+pub trait Leads: Next<Mine: IntoFar, Theirs: IntoFar> {}
 
 impl<S: Remote> Leads for Stay<S> {}
 impl<S: Remote> Leads for Turn<S> {}
@@ -416,61 +416,36 @@ impl<S> Leads for Finish<S> {}
 
 /// Not accessible to users: a `Far` is an implementation detail.
 mod leads {
-    use super::Far;
-    use crate::typed::scheme::Follow;
+    use super::{Far, Finished, Of, Receiver, Remote, Sender};
 
-    pub trait Leads: Follow {
-        fn far_of_mine(mine: Self::Mine) -> Far;
-        fn far_of_theirs(theirs: Self::Theirs) -> Far;
+    /// An endpoint that becomes a far end.
+    pub trait IntoFar {
+        fn into_far(self) -> Far;
+    }
+
+    impl<S: Remote> IntoFar for Sender<S> {
+        fn into_far(self) -> Far {
+            Far::Sends(self.into_pipe(), Of::<S>::TABLE)
+        }
+    }
+
+    impl<S: Remote> IntoFar for Receiver<S> {
+        fn into_far(self) -> Far {
+            Far::Receives(self.into_pipe(), Of::<S>::TABLE)
+        }
+    }
+
+    impl IntoFar for () {
+        fn into_far(self) -> Far {
+            Far::Over
+        }
+    }
+
+    impl<S> IntoFar for Finished<S> {
+        fn into_far(self) -> Far {
+            Far::Over
+        }
     }
 }
 
-impl<S: Remote> leads::Leads for Stay<S> {
-    fn far_of_mine(mine: Sender<S>) -> Far {
-        Far::Sends(mine.into_pipe(), Of::<S>::TABLE)
-    }
-
-    fn far_of_theirs(theirs: Receiver<S>) -> Far {
-        Far::Receives(theirs.into_pipe(), Of::<S>::TABLE)
-    }
-}
-
-impl<S: Remote> leads::Leads for Turn<S> {
-    fn far_of_mine(mine: Receiver<S>) -> Far {
-        Far::Receives(mine.into_pipe(), Of::<S>::TABLE)
-    }
-
-    fn far_of_theirs(theirs: Sender<S>) -> Far {
-        Far::Sends(theirs.into_pipe(), Of::<S>::TABLE)
-    }
-}
-
-impl leads::Leads for End {
-    fn far_of_mine((): ()) -> Far {
-        Far::Over
-    }
-
-    fn far_of_theirs((): ()) -> Far {
-        Far::Over
-    }
-}
-
-impl<S> leads::Leads for Finish<S> {
-    fn far_of_mine(_: Finished<S>) -> Far {
-        Far::Over
-    }
-
-    fn far_of_theirs(_: Finished<S>) -> Far {
-        Far::Over
-    }
-}
-
-/// The far end of a session that begins with this sender.
-pub(super) fn far_of_sender<S: Remote>(sender: Sender<S>) -> Far {
-    Far::Sends(sender.into_pipe(), Of::<S>::TABLE)
-}
-
-/// The far end of a session that begins with this receiver.
-pub(super) fn far_of_receiver<S: Remote>(receiver: Receiver<S>) -> Far {
-    Far::Receives(receiver.into_pipe(), Of::<S>::TABLE)
-}
+pub(super) use leads::IntoFar;
