@@ -143,7 +143,7 @@ fn payloads_are_those_of_the_format() {
         let (to, mut far) = open::<client::All>();
         send(message, to);
         let mut written = Encoder::new();
-        let (forwarded, _) = far.forward(&mut written, usize::MAX, usize::MAX);
+        let (forwarded, ..) = far.forward(&mut written, usize::MAX, usize::MAX);
         assert_eq!(forwarded, Forwarded::Message, "{line}");
         let is_fixed = size.fixed().is_some();
         assert_eq!(written.bytes(), frame(tag, &payload, is_fixed), "{line}");

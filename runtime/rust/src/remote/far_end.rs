@@ -142,20 +142,9 @@ impl FarEnd {
 
     /// Takes messages of the side in this process and appends their frames: the tag plus 1, the number of bytes of the
     /// payload unless that is fixed, and the payload of at most `largest` bytes. Takes at least one, and then others with the
-    /// same tag until `enough` bytes are collected. If there is a waiter, the caller wakes it.
+    /// same tag until `enough` bytes are collected. If there is a waiter, the caller wakes it. Also returns the name of the
+    /// messages, which is empty if there is none. It cannot be asked for before: the message may be sent between the two.
     pub fn forward(
-        &mut self,
-        out: &mut Encoder,
-        largest: usize,
-        enough: usize,
-    ) -> (Forwarded, Option<Woken>) {
-        let (forwarded, _, woken) = self.forward_named(out, largest, enough);
-        (forwarded, woken)
-    }
-
-    /// Like [`forward`](FarEnd::forward), and returns the name of the messages, which is empty if there is none. The name cannot be
-    /// asked for before: the message may be sent between the two.
-    pub fn forward_named(
         &mut self,
         out: &mut Encoder,
         largest: usize,

@@ -70,7 +70,7 @@ impl Transport {
         let mut has_forwarded = false;
         let mut is_due = false;
         while core.far.role() == Role::Receives {
-            let (forwarded, woken) = core.far.forward(&mut core.out, usize::MAX, usize::MAX);
+            let (forwarded, _, woken) = core.far.forward(&mut core.out, usize::MAX, usize::MAX);
             after.woken.extend(woken);
             match forwarded {
                 Forwarded::Message => has_forwarded = true,

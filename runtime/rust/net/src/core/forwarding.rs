@@ -41,8 +41,7 @@ impl Core {
             }
             let largest = self.terms.theirs;
             let before = (self.out.frames(), self.out.bytes().len());
-            let (forwarded, name, woken) =
-                (self.far).forward_named(&mut self.out, largest, COLLECTED);
+            let (forwarded, name, woken) = self.far.forward(&mut self.out, largest, COLLECTED);
             let messages = self.out.frames().wrapping_sub(before.0);
             let bytes = self.out.bytes().len() - before.1;
             work.wake(woken);

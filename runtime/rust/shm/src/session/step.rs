@@ -158,7 +158,7 @@ impl Session {
     fn forward(&self, core: &mut Core, after: &mut After, next: Next) -> Goes {
         let messages = core.far.messages();
         let (frames, largest) = (&mut core.outgoing.frames, self.terms.theirs);
-        let (forwarded, woken) = core.far.forward(frames, largest, COLLECTED);
+        let (forwarded, _, woken) = core.far.forward(frames, largest, COLLECTED);
         after.wake(woken);
         if core.outgoing.is_pending() {
             core.outgoing.collected(messages, &core.far);
