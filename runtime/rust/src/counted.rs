@@ -66,10 +66,7 @@ fn a_message_of_a_stream_costs_nothing() {
             client = client.send(number)?;
         }
         for _ in 0..300 {
-            let stream::Stream::Send(_, next) = server.recv()? else {
-                panic!("a number")
-            };
-            server = next;
+            (_, server) = server.recv()?.sent();
         }
         Ok(())
     });
@@ -86,10 +83,7 @@ fn stream_of_lines(times: usize, lines: usize) -> (usize, usize) {
                 client = client.send([number as u64; 7])?;
             }
             for _ in 0..lines {
-                let stream::Stream::Send(_, next) = server.recv()? else {
-                    panic!("a block")
-                };
-                server = next;
+                (_, server) = server.recv()?.sent();
             }
         }
         Ok(())

@@ -118,10 +118,7 @@ fn a_stream_allocates_once_and_when_it_grows() {
             let (mut server, mut client) = stream::init::<[u64; 4]>();
             for number in 0..1_000 {
                 client = client.send([number; 4]).expect("the server is there");
-                let Ok(stream::Stream::Send(_, next)) = server.recv() else {
-                    panic!("a number")
-                };
-                server = next;
+                (_, server) = server.recv().expect("a number").sent();
             }
             client.stop().expect("the server is there");
             assert!(matches!(server.recv(), Ok(stream::Stream::Stop)));
@@ -180,10 +177,7 @@ fn a_session_whose_messages_are_waited_for_has_a_small_block() {
         }
         assert_eq!(BYTES.get(), small + large, "both blocks");
         for _ in 0..56 {
-            let Ok(stream::Stream::Send(_, next)) = server.recv() else {
-                panic!("a number")
-            };
-            server = next;
+            (_, server) = server.recv().expect("a number").sent();
         }
         sessions.push((server, client));
         // The small block is kept for the next session, or freed.

@@ -58,9 +58,7 @@ fn blocks<S, C: Send + 'static>(sessions: usize, init: fn() -> (S, C)) -> usize 
         let (server, client) = init();
         drop(server);
         give = give.send(client).expect("the other thread takes all");
-        let Ok(stream::Stream::Send((), next)) = done.recv() else {
-            panic!("a reply")
-        };
+        let ((), next) = done.recv().expect("a reply").sent();
         done = next;
     }
     let made = BLOCKS.load(Relaxed) - before;
@@ -102,13 +100,9 @@ fn many_threads_leave_blocks_to_each_other() {
         });
         let ending = thread::spawn(move || {
             for expected in 0..SESSIONS {
-                let Ok(stream::Stream::Send(server, next)) = take.recv() else {
-                    panic!("as many as are begun")
-                };
+                let (server, next) = take.recv().expect("as many as are begun").sent();
                 take = next;
-                let Ok(stream::Stream::Send(got, server)) = server.recv() else {
-                    panic!("a message")
-                };
+                let (got, server) = server.recv().expect("a message").sent();
                 assert_eq!(got, (thread, expected));
                 assert!(matches!(server.recv(), Ok(stream::Stream::Stop)));
             }

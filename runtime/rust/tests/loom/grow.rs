@@ -41,10 +41,7 @@ fn begun(before: u32) -> (stream::server::Stream<Line>, stream::client::Stream<L
     let (mut server, mut client) = stream::init_with::<Line>(Capacity::Unbounded);
     for number in 0..before {
         client = client.send(line(number)).expect("no disconnect");
-        let Ok(Stream::Send(_, next)) = server.recv() else {
-            panic!("a number")
-        };
-        server = next;
+        (_, server) = server.recv().expect("a number").sent();
     }
     (server, client)
 }
@@ -65,9 +62,7 @@ fn a_thread_reads_across_the_end_of_a_small_block() {
         let (mut server, client) = begun(before);
         let sending = thread::spawn(move || send(client, before, more, stops));
         for expected in before..before + more {
-            let Ok(Stream::Send(got, next)) = server.recv() else {
-                panic!("a number")
-            };
+            let (got, next) = server.recv().expect("a number").sent();
             assert_eq!(got.0, expected);
             server = next;
         }
@@ -84,9 +79,7 @@ fn a_task_reads_across_the_end_of_a_small_block() {
         let (mut server, client) = begun(before);
         let sending = thread::spawn(move || send(client, before, more, stops));
         for expected in before..before + more {
-            let Ok(Stream::Send(got, next)) = block_on(server.recv_async()) else {
-                panic!("a number")
-            };
+            let (got, next) = block_on(server.recv_async()).expect("a number").sent();
             assert_eq!(got.0, expected);
             server = next;
         }
@@ -114,9 +107,7 @@ fn a_receiver_that_becomes_a_task_is_woken_in_the_next_lap() {
                 _ => panic!("a number"),
             },
         };
-        let Ok(Stream::Send(got, server)) = block_on(server.recv_async()) else {
-            panic!("a number")
-        };
+        let (got, server) = block_on(server.recv_async()).expect("a number").sent();
         assert_eq!(got.0, before + 1);
         assert!(block_on(server.recv_async()).is_err());
         sending.join().expect("no panic");
@@ -145,10 +136,7 @@ fn a_receiver_that_leaves_at_the_end_of_a_small_block_loses_nothing() {
             }
         });
         for _ in 0..read {
-            let Ok(Stream::Send(_, next)) = server.recv() else {
-                panic!("a number")
-            };
-            server = next;
+            (_, server) = server.recv().expect("a number").sent();
         }
         drop(server);
         sending.join().expect("no panic");

@@ -99,11 +99,7 @@ fn a_full_ring_waits_and_is_woken() {
                 client.stop().expect("no disconnect");
             });
             for expected in 0..3 {
-                let Ok(stream::Stream::Send(number, next)) = server.recv() else {
-                    panic!("a number")
-                };
-                assert_eq!(number, expected);
-                server = next;
+                server = server.recv().expect("a number").sent_is(expected);
             }
             assert!(matches!(server.recv(), Ok(stream::Stream::Stop)));
             sending.join().expect("no panic");
@@ -291,9 +287,7 @@ fn a_select_is_woken_by_whoever_comes_first_and_leaves_no_waiter() {
             }
         };
         // The other one still has its message, and then both are closed.
-        let Ok(Stream::Send(1, other)) = other.recv() else {
-            panic!("the other 1")
-        };
+        let other = other.recv().expect("the other 1").sent_is(1);
         assert!(next.recv().is_err() && other.recv().is_err());
         for sender in senders {
             sender.join().expect("no panic");

@@ -64,11 +64,9 @@ fn a_task_is_woken_in_a_run() {
         let (mut server, client) = numbers(3);
         let sending = thread::spawn(move || drop(client.send(0).map(|client| client.send(1))));
         for expected in 0..2 {
-            let Ok(Stream::Send(number, next)) = block_on(server.recv_async()) else {
-                panic!("a number")
-            };
-            assert_eq!(number, expected);
-            server = next;
+            server = block_on(server.recv_async())
+                .expect("a number")
+                .sent_is(expected);
         }
         assert!(block_on(server.recv_async()).is_err());
         sending.join().expect("no panic");
@@ -87,11 +85,9 @@ fn a_task_finds_the_last_message_of_a_session_behind_a_run() {
                 client.stop().expect("no disconnect");
             });
             for expected in 0..sent {
-                let Ok(Stream::Send(number, next)) = block_on(server.recv_async()) else {
-                    panic!("a number")
-                };
-                assert_eq!(number, expected);
-                server = next;
+                server = block_on(server.recv_async())
+                    .expect("a number")
+                    .sent_is(expected);
             }
             assert!(matches!(block_on(server.recv_async()), Ok(Stream::Stop)));
             sending.join().expect("no panic");
@@ -136,11 +132,7 @@ fn a_task_waits_for_room_and_is_woken() {
             })
         });
         for expected in 0..2 {
-            let Ok(Stream::Send(number, next)) = server.recv() else {
-                panic!("a number")
-            };
-            assert_eq!(number, expected);
-            server = next;
+            server = server.recv().expect("a number").sent_is(expected);
         }
         assert!(server.recv().is_err());
         sending.join().expect("no panic");

@@ -43,9 +43,10 @@ fn empty_and_closed_are_different_answers() -> Outcome {
         panic!("nothing was sent")
     };
     drop(client.send(7)?);
-    let Ok(stream::Stream::Send(7, server)) = server.try_recv() else {
-        panic!("what was sent is read first")
-    };
+    let server = server
+        .try_recv()
+        .expect("what was sent is read first")
+        .sent_is(7);
     let Err(TryRecvError::Closed(closed)) = server.try_recv() else {
         panic!("then it is closed")
     };
@@ -76,20 +77,14 @@ fn payloads_without_size_and_with_large_alignment() -> Outcome {
     let (mut server, mut client) = stream::init::<Aligned>();
     for number in 0..200 {
         client = client.send(Aligned(number))?;
-        let stream::Stream::Send(Aligned(got), next) = server.recv()? else {
-            panic!("a number")
-        };
+        let (Aligned(got), next) = server.recv()?.sent();
         assert_eq!(got, number);
         server = next;
     }
     let (server, client) = stream::init::<()>();
     client.send(())?.send(())?.stop()?;
-    let stream::Stream::Send((), server) = server.recv()? else {
-        panic!("nothing, twice")
-    };
-    let stream::Stream::Send((), server) = server.recv()? else {
-        panic!("nothing, twice")
-    };
+    let ((), server) = server.recv()?.sent();
+    let ((), server) = server.recv()?.sent();
     assert!(matches!(server.recv()?, stream::Stream::Stop));
     Ok(())
 }
@@ -154,12 +149,8 @@ fn readiness_is_known_without_consuming_the_endpoint() -> Outcome {
     assert!(server.ready_within(Duration::ZERO));
     assert!(!client.is_ready());
     assert!(!client.ready_within(Duration::from_millis(1)));
-    let stream::Stream::Send(1, server) = server.recv()? else {
-        panic!("the first")
-    };
-    let stream::Stream::Send(2, server) = server.recv()? else {
-        panic!("the second")
-    };
+    let server = server.recv()?.sent_is(1);
+    let server = server.recv()?.sent_is(2);
     assert!(client.is_ready());
     drop(server);
     assert!(client.send(3).is_err());

@@ -28,6 +28,26 @@ pub mod stream {
         Stop,
     }
 
+    impl<T> Stream<T> {
+        /// What was sent, and the endpoint that follows, for tests that expect it.
+        pub fn sent(self) -> (T, server::Stream<T>) {
+            match self {
+                Stream::Send(x0, next) => (x0, next),
+                Stream::Stop => panic!("it was stopped"),
+            }
+        }
+
+        /// The endpoint that follows this.
+        pub fn sent_is(self, expected: T) -> server::Stream<T>
+        where
+            T: PartialEq + ::std::fmt::Debug,
+        {
+            let (x0, next) = self.sent();
+            assert_eq!(x0, expected);
+            next
+        }
+    }
+
     pub mod client {
         use super::*;
 

@@ -48,9 +48,7 @@ fn a_message_that_has_arrived_is_received_however_late() -> Result<(), Closed> {
     let (server, client) = stream::init::<u32>();
     let server = server.until(Instant::now());
     let client = client.send(1)?;
-    let stream::Stream::Send(1, server) = server.recv()? else {
-        panic!("it was sent")
-    };
+    let server = server.recv()?.sent_is(1);
     // Nothing is sent, and nothing is waited for.
     assert!(server.is_ready());
     match server.try_recv() {
@@ -270,9 +268,7 @@ fn a_limit_stays_with_its_side() -> Result<(), Closed> {
     let (inner, _peer) = stream::init::<u32>();
     let (server, client) = stream::init::<stream::server::Stream<u32>>();
     let _client = client.send(inner.within(SHORT))?;
-    let stream::Stream::Send(inner, server) = server.recv()? else {
-        panic!("it was sent")
-    };
+    let (inner, server) = server.recv()?.sent();
     late(inner.recv());
     assert!(matches!(server.try_recv(), Err(TryRecvError::Empty(_))));
     Ok(())

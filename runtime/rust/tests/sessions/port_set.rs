@@ -104,11 +104,7 @@ fn a_set_orders_each_sender_and_a_shared_sender_orders_all() -> Result<(), Close
     }
     drop(senders);
     for expected in 0..4 {
-        let Stream::Send(number, next) = server.recv()? else {
-            panic!("a number")
-        };
-        assert_eq!(number, expected);
-        server = next;
+        server = server.recv()?.sent_is(expected);
     }
     assert!(server.recv().is_err());
     Ok(())

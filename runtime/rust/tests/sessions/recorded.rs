@@ -10,7 +10,7 @@ use duologue::observe::{End, Message, Observer, Recorder, Registry, Session, Sid
 use duologue::{observed, Capacity, Closed, SharedSender, Why};
 
 use crate::bomb::explode;
-use crate::golden::stream::{self, Stream};
+use crate::golden::stream;
 use crate::golden::{bank, type_switch};
 use crate::observed::{serve, shop};
 
@@ -333,9 +333,7 @@ fn a_message_that_is_not_allowed_is_not_lost() -> Result<(), Closed> {
     let client = client.send(1)?;
     assert!(client.stop().is_err());
     // What was sent before arrives.
-    let Stream::Send(1, server) = server.recv()? else {
-        panic!("a number")
-    };
+    let server = server.recv()?.sent_is(1);
     assert_eq!(
         server.recv().map(drop).expect_err("it is closed").why(),
         Why::Stopped

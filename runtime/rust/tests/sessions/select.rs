@@ -188,15 +188,9 @@ fn a_sender_that_waits_for_room_may_stand_beside_receivers() -> Result<(), Close
     assert!(!client.is_ready());
     let reading = thread::spawn(move || {
         let _more_answers = more_answers.send(3)?;
-        let Stream::Send(1, server) = server.recv()? else {
-            panic!("1")
-        };
-        let Stream::Send(2, server) = server.recv()? else {
-            panic!("2")
-        };
-        let Stream::Send(3, _) = server.recv()? else {
-            panic!("3")
-        };
+        let server = server.recv()?.sent_is(1);
+        let server = server.recv()?.sent_is(2);
+        let _ = server.recv()?.sent_is(3);
         Ok::<(), Closed>(())
     });
     loop {

@@ -32,11 +32,7 @@ fn read(
     numbers: std::ops::Range<u32>,
 ) -> Result<server::Stream<u32>, Closed> {
     for expected in numbers {
-        let Stream::Send(number, next) = server.recv()? else {
-            panic!("a number")
-        };
-        assert_eq!(number, expected);
-        server = next;
+        server = server.recv()?.sent_is(expected);
     }
     Ok(server)
 }
@@ -165,10 +161,7 @@ fn a_send_that_is_dropped_drops_the_payload_and_closes_the_session() -> Result<(
     drop(sending);
     assert_eq!(Arc::strong_count(&payload) - 1, sent);
     for _ in 0..sent {
-        let Stream::Send(_, next) = server.recv()? else {
-            panic!("a payload")
-        };
-        server = next;
+        (_, server) = server.recv()?.sent();
     }
     assert!(server.recv().is_err());
     assert_eq!((Arc::strong_count(&payload), wakes.woken()), (1, 0));

@@ -54,9 +54,7 @@ fn a_sender_that_gives_up_takes_no_room_from_the_others() {
         .poll(&mut Context::from_waker(&wakers[1]))
         .is_pending());
     drop(first);
-    let Ok(Stream::Send(0, server)) = server.recv() else {
-        panic!("0")
-    };
+    let server = server.recv().expect("0").sent_is(0);
     assert_eq!(wakes[0].woken(), 0);
     assert_eq!(wakes[1].woken(), 1);
     let polled = Pin::new(&mut second).poll(&mut Context::from_waker(&wakers[1]));

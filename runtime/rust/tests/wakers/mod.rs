@@ -301,9 +301,7 @@ fn a_waker_of_a_forgotten_future_may_panic_in_any_later_use() {
             _ => panics(|| drop(client.send::<0>(payload))),
         };
         assert!(panicked);
-        let Ok(stream::Stream::Send(_, server)) = server.recv() else {
-            panic!("the first message")
-        };
+        let (_, server) = server.recv().expect("the first message").sent();
         assert!(server.recv().is_err(), "the sender is gone");
         all_is_gone("forgotten", &living, &[&script]);
     }
