@@ -1,7 +1,7 @@
 //! The same sessions on futures, without an async runtime: a task is a loop around a waker that unparks its thread.
 
 use std::future::Future;
-use std::pin::{pin, Pin};
+use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
@@ -24,18 +24,14 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 #[test]
 fn a_pending_future_gives_its_endpoint_back_and_wakes_nobody() -> Result<(), Closed> {
     let wakes = Unpark::current();
-    let waker = Waker::from(wakes.clone());
-    let mut context = Context::from_waker(&waker);
     let (server, client) = stream::init::<u32>();
     let mut receiving = server.recv_async();
-    assert!(Pin::new(&mut receiving).poll(&mut context).is_pending());
+    assert!(wakes.poll(&mut receiving).is_pending());
     // Where there is a barrier to be saved, it yields before it waits.
     let before = wakes.woken();
-    assert!(Pin::new(&mut receiving).poll(&mut context).is_pending());
+    assert!(wakes.poll(&mut receiving).is_pending());
     let mut server = receiving.into_inner().expect("no message was delivered");
-    assert!(Pin::new(&mut server.ready())
-        .poll(&mut context)
-        .is_pending());
+    assert!(wakes.poll(&mut server.ready()).is_pending());
     let client = client.send(1)?;
     assert_eq!(wakes.woken(), before);
     assert!(matches!(server.recv()?, stream::Stream::Send(1, _)));
@@ -51,9 +47,7 @@ fn the_last_waker_is_woken() -> Result<(), Closed> {
     let mut receiving = server.recv_async();
     // The first time it may only yield.
     for waker in [&old, &old, &new] {
-        assert!(Pin::new(&mut receiving)
-            .poll(&mut Context::from_waker(&Waker::from(waker.clone())))
-            .is_pending());
+        assert!(waker.poll(&mut receiving).is_pending());
     }
     let before = old.woken();
     drop(client);
@@ -65,20 +59,16 @@ fn the_last_waker_is_woken() -> Result<(), Closed> {
 #[test]
 fn a_forgotten_future_does_no_harm() -> Result<(), Closed> {
     let (mut server, client) = stream::init::<u32>();
-    let waker = Waker::from(Unpark::current());
+    let waker = Unpark::current();
     let mut ready = server.ready();
-    assert!(Pin::new(&mut ready)
-        .poll(&mut Context::from_waker(&waker))
-        .is_pending());
+    assert!(waker.poll(&mut ready).is_pending());
     std::mem::forget(ready);
     let sender = thread::spawn(move || client.send(3).map(drop));
     assert!(matches!(server.recv()?, stream::Stream::Send(3, _)));
     sender.join().expect("no panic")?;
     let (mut server, client) = stream::init::<u32>();
     let mut ready = server.ready();
-    assert!(Pin::new(&mut ready)
-        .poll(&mut Context::from_waker(&waker))
-        .is_pending());
+    assert!(waker.poll(&mut ready).is_pending());
     std::mem::forget(ready);
     drop(server);
     assert!(client.send(1).is_err());

@@ -1,9 +1,9 @@
 //! Sending where a run is unbounded: without waiting, and in tasks that never block their thread.
 
 use std::future::{poll_fn, Future};
-use std::pin::{pin, Pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 
 use duologue::{Capacity, Closed, Endpoint, TrySendError};
 
@@ -35,12 +35,6 @@ fn read(
         server = server.recv()?.sent_is(expected);
     }
     Ok(server)
-}
-
-/// Polls a future once.
-fn poll<F: Future + Unpin>(future: &mut F, wakes: &Arc<Unpark>) -> Poll<F::Output> {
-    let waker = Waker::from(wakes.clone());
-    Pin::new(future).poll(&mut Context::from_waker(&waker))
 }
 
 /// Polls two futures in turn until both have completed.
@@ -132,8 +126,8 @@ fn a_send_that_is_given_up_gives_everything_back_and_wakes_nobody() -> Result<()
     let (client, sent) = fill(client);
     let wakes = Unpark::current();
     let mut sending = client.send_async(sent);
-    assert!(poll(&mut sending, &wakes).is_pending());
-    assert!(poll(&mut sending, &wakes).is_pending());
+    assert!(wakes.poll(&mut sending).is_pending());
+    assert!(wakes.poll(&mut sending).is_pending());
     let (client, payload) = sending.into_inner().expect("it was not sent");
     assert_eq!(payload, sent);
     let server = read(server, 0..sent)?;
@@ -141,7 +135,7 @@ fn a_send_that_is_given_up_gives_everything_back_and_wakes_nobody() -> Result<()
 
     // The session goes on.
     let mut sending = client.send_async(payload);
-    assert!(matches!(poll(&mut sending, &wakes), Poll::Ready(Ok(_))));
+    assert!(matches!(wakes.poll(&mut sending), Poll::Ready(Ok(_))));
     assert!(sending.into_inner().is_none());
     let _server = read(server, sent..sent + 1)?;
     Ok(())
@@ -156,7 +150,7 @@ fn a_send_that_is_dropped_drops_the_payload_and_closes_the_session() -> Result<(
     }
     let mut sending = client.send_async(payload.clone());
     let wakes = Unpark::current();
-    assert!(poll(&mut sending, &wakes).is_pending());
+    assert!(wakes.poll(&mut sending).is_pending());
     let sent = Arc::strong_count(&payload) - 2;
     drop(sending);
     assert_eq!(Arc::strong_count(&payload) - 1, sent);
@@ -174,10 +168,10 @@ fn a_peer_that_disconnects_wakes_a_send_and_the_payload_comes_back() {
     let (client, sent) = fill(client);
     let mut sending = client.send_async(sent);
     let wakes = Unpark::current();
-    assert!(poll(&mut sending, &wakes).is_pending());
+    assert!(wakes.poll(&mut sending).is_pending());
     drop(server);
     assert!(wakes.woken() > 0);
-    let Poll::Ready(Err(error)) = poll(&mut sending, &wakes) else {
+    let Poll::Ready(Err(error)) = wakes.poll(&mut sending) else {
         panic!("the peer is gone")
     };
     assert_eq!(error.into_payload(), sent);

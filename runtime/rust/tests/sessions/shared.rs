@@ -1,8 +1,6 @@
 //! One endpoint, many senders.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 
 use duologue::generated::{session, Slot};
 use duologue::{Capacity, SharedSender, TrySendError};
@@ -42,22 +40,17 @@ fn a_full_ring_is_told_from_a_closed_session() {
 #[test]
 fn a_sender_that_gives_up_takes_no_room_from_the_others() {
     let wakes = [0, 1].map(|_| Unpark::current());
-    let wakers = [&wakes[0], &wakes[1]].map(|wakes| Waker::from(wakes.clone()));
     let (server, shared) = init::<u32>(Capacity::Bounded(1));
     shared.send::<0>(0).expect("receiver is open");
     let mut first = shared.send_async::<0>(1);
     let mut second = shared.send_async::<0>(2);
-    assert!(Pin::new(&mut first)
-        .poll(&mut Context::from_waker(&wakers[0]))
-        .is_pending());
-    assert!(Pin::new(&mut second)
-        .poll(&mut Context::from_waker(&wakers[1]))
-        .is_pending());
+    assert!(wakes[0].poll(&mut first).is_pending());
+    assert!(wakes[1].poll(&mut second).is_pending());
     drop(first);
     let server = server.recv().expect("0").sent_is(0);
     assert_eq!(wakes[0].woken(), 0);
     assert_eq!(wakes[1].woken(), 1);
-    let polled = Pin::new(&mut second).poll(&mut Context::from_waker(&wakers[1]));
+    let polled = wakes[1].poll(&mut second);
     assert!(matches!(polled, Poll::Ready(Ok(()))));
     assert!(matches!(server.recv(), Ok(Stream::Send(2, _))));
 }

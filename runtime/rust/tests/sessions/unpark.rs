@@ -1,8 +1,10 @@
 //! A waker that unparks the thread that made it, and counts how often it was woken.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
-use std::task::Wake;
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 pub struct Unpark {
@@ -16,6 +18,12 @@ impl Unpark {
             thread: Some(thread::current()),
             woken: AtomicUsize::new(0),
         })
+    }
+
+    /// Polls a future once, with a waker of this.
+    pub fn poll<F: Future + Unpin>(self: &Arc<Unpark>, future: &mut F) -> Poll<F::Output> {
+        let waker = Waker::from(self.clone());
+        Pin::new(future).poll(&mut Context::from_waker(&waker))
     }
 
     /// How often it was woken.
