@@ -10,8 +10,8 @@
 //! asks again with [`watch`].
 
 use std::cell::Cell;
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
+use std::mem;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, MutexGuard, Once, Weak};
@@ -66,44 +66,20 @@ pub(crate) struct Helped {
     flushes: AtomicBool,
 }
 
-/// Something was sent inside a run of the session, or is about to be.
-struct Entry {
-    at: Instant,
-    session: Weak<dyn Served>,
-}
-
-/// The earliest entry is the greatest, because a heap returns the greatest first.
-impl Ord for Entry {
-    fn cmp(&self, other: &Entry) -> Ordering {
-        other.at.cmp(&self.at)
-    }
-}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
-        self.at == other.at
-    }
-}
-
-impl Eq for Entry {}
-
 /// What other threads ask for.
 struct Requests {
     /// Sessions to watch.
     watched: Vec<Weak<dyn Served>>,
-    /// Sessions whose rings are checked.
-    entries: BinaryHeap<Entry>,
+    /// Sessions whose rings are checked, because something was sent inside a run or is about to be: by when, and by a number
+    /// that no other has.
+    entries: BTreeMap<(Instant, u64), Weak<dyn Served>>,
+    last: u64,
 }
 
 static REQUESTS: Mutex<Requests> = Mutex::new(Requests {
     watched: Vec::new(),
-    entries: BinaryHeap::new(),
+    entries: BTreeMap::new(),
+    last: 0,
 });
 
 /// Changes with every request; the helper sleeps on it.
@@ -162,9 +138,10 @@ pub(crate) fn flush_later<S: Served + 'static>(session: &Arc<S>) {
     let at = Instant::now() + LONGEST;
     let session: Weak<S> = Arc::downgrade(session);
     request(|requests| {
-        let is_first = (requests.entries.peek()).is_none_or(|first| at < first.at);
-        requests.entries.push(Entry { at, session });
-        is_first
+        requests.last += 1;
+        let key = (at, requests.last);
+        requests.entries.insert(key, session);
+        requests.entries.first_key_value().map(|(first, _)| *first) == Some(key)
     });
 }
 
@@ -182,19 +159,17 @@ fn run() {
 }
 
 /// Takes what was requested. Returns the entries that are due.
-fn take_requests(watched: &mut Vec<Arc<dyn Served>>) -> Vec<Entry> {
+fn take_requests(watched: &mut Vec<Arc<dyn Served>>) -> Vec<Weak<dyn Served>> {
     let now = Instant::now();
     let mut requests = requests();
     watched.extend(requests.watched.drain(..).filter_map(|new| new.upgrade()));
-    let mut due = Vec::new();
-    while requests.entries.peek().is_some_and(|first| first.at <= now) {
-        due.extend(requests.entries.pop());
-    }
-    due
+    let later = requests.entries.split_off(&(now, u64::MAX));
+    let due = mem::replace(&mut requests.entries, later);
+    due.into_values().collect()
 }
 
-fn act(entry: &Entry) {
-    let Some(session) = entry.session.upgrade() else {
+fn act(session: &Weak<dyn Served>) {
+    let Some(session) = session.upgrade() else {
         return;
     };
     session.helped().flushes.store(false, SeqCst);
@@ -252,7 +227,7 @@ fn sleep(watched: &mut Vec<Arc<dyn Served>>, changes: u32) {
 /// How long to sleep: until the first entry is due, and for no longer than `most` if sessions are watched.
 fn limit_of(most: Duration, is_idle: bool) -> Option<Duration> {
     let now = Instant::now();
-    let first = requests().entries.peek().map(|entry| entry.at);
+    let first = requests().entries.first_key_value().map(|((at, _), _)| *at);
     let first = first.map(|at| at.saturating_duration_since(now));
     match (first, is_idle) {
         (Some(first), true) => Some(first),
