@@ -142,7 +142,7 @@ pub mod transport {
     pub use crate::remote::open::{Open, Start};
     pub use crate::remote::table::{Arrival, Messages, Woken};
     pub use crate::remote::wire::Size;
-    pub use crate::ring::driver::{Ahead, Driver, Why};
+    pub use crate::ring::driver::{Ahead, Driver, Reason, Why};
     pub use crate::typed::recorder::Entry;
 }
 

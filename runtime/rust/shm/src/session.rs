@@ -22,13 +22,13 @@ mod driven;
 mod step;
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use duologue::transport::{
-    guarded, sync, BeforeSleep, Deadline, FarEnd, Hold, Next, Open, Why, Woken,
+    guarded, sync, BeforeSleep, Deadline, FarEnd, Hold, Next, Open, Reason, Why, Woken,
 };
 
 use crate::end::{Alive, End, Sleepers, PERIOD};
@@ -64,7 +64,7 @@ pub(crate) struct Session {
     hold: Hold,
     /// When the waits of the side in this process end.
     limit: Deadline,
-    why: AtomicU8,
+    why: Reason,
     /// What the helper knows about the session.
     helped: helper::Helped,
 }
@@ -191,7 +191,7 @@ pub(crate) fn open<E: Open>(end: Arc<End>, alive: Alive, terms: Terms) -> E {
             never_waits: AtomicBool::new(false),
             hold: Hold::default(),
             limit: Deadline::new(),
-            why: AtomicU8::new(code(Why::Left)),
+            why: Reason::default(),
             helped: helper::Helped::default(),
         });
         begun.core().waker = Some(Waker::from(Arc::clone(&begun)));
@@ -202,16 +202,6 @@ pub(crate) fn open<E: Open>(end: Arc<End>, alive: Alive, terms: Terms) -> E {
         session.work(Next::Later);
     }
     endpoint
-}
-
-fn code(why: Why) -> u8 {
-    match why {
-        Why::Left => 0,
-        Why::Broken => 2,
-        Why::TooLarge => 3,
-        // Nothing is late in shared memory.
-        Why::Lost | Why::Late | _ => 1,
-    }
 }
 
 impl Session {
@@ -349,7 +339,7 @@ impl Session {
     /// Ends the session for the side in this process. What it has sent is still written.
     fn conclude(&self, core: &mut Core, after: &mut After, why: Why) {
         if !std::mem::replace(&mut core.is_closed, true) {
-            self.why.store(code(why), SeqCst);
+            self.why.set(why);
             after.far = Some(std::mem::replace(&mut core.far, FarEnd::over()));
             core.how = LEFT;
         }

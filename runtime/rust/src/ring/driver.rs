@@ -5,7 +5,8 @@
 //! side knows from its position alone that it has none, and does not read the header. `link::collect` says which messages
 //! of such a session are stored all the same.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicU64, AtomicU8};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
@@ -34,6 +35,24 @@ pub enum Why {
     TooLarge,
     /// The session's [`Observer`](crate::observe::Observer) did not allow a message, which was not sent.
     Stopped,
+}
+
+/// Why a session was closed, for threads that ask without a lock: [`Why::Left`] until it is set.
+#[derive(Debug, Default)]
+pub struct Reason(AtomicU8);
+
+impl Reason {
+    /// Sets it.
+    pub fn set(&self, why: Why) {
+        self.0.store(why as u8, SeqCst);
+    }
+
+    /// What was set last.
+    #[must_use]
+    pub fn get(&self) -> Why {
+        use Why::{Broken, Late, Left, Lost, Stopped, TooLarge};
+        [Left, Lost, Broken, Late, TooLarge, Stopped][usize::from(self.0.load(SeqCst))]
+    }
 }
 
 /// What a side does next inside a run, where the far end was not woken for what the side has sent.

@@ -32,12 +32,12 @@ mod side;
 mod timed;
 
 use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
-use std::sync::atomic::{fence, AtomicBool, AtomicU8};
+use std::sync::atomic::{fence, AtomicBool};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 use std::time::Instant;
 
-use duologue::transport::{guarded, Deadline, Hold, Open, Why};
+use duologue::transport::{guarded, Deadline, Hold, Open, Reason};
 
 use crate::core::{Core, Input, Next, Patience, Terms, Work};
 use crate::observe::{Reports, Seen, Tally};
@@ -76,7 +76,7 @@ pub(crate) struct Session {
     /// Whether the side, which does not wait, is much further ahead of the connection than it should be.
     is_far_ahead: AtomicBool,
     limit: Deadline,
-    why: AtomicU8,
+    why: Reason,
     /// Whether the session has an entry with `timer` to be flushed.
     pub(crate) is_due: AtomicBool,
     /// What the session keeps until it is dropped.
@@ -110,7 +110,7 @@ pub(crate) fn open<E: Open>(
             hold: Hold::default(),
             is_far_ahead: AtomicBool::new(false),
             limit: Deadline::new(),
-            why: AtomicU8::new(code(Why::Left)),
+            why: Reason::default(),
             is_due: AtomicBool::new(false),
             held,
             reports,
@@ -128,16 +128,6 @@ pub(crate) fn open<E: Open>(
         }
     }
     end
-}
-
-fn code(why: Why) -> u8 {
-    match why {
-        Why::Left => 0,
-        Why::Broken => 2,
-        Why::Late => 3,
-        Why::TooLarge => 4,
-        Why::Lost | _ => 1,
-    }
 }
 
 impl Session {
@@ -201,7 +191,7 @@ impl Session {
         }
         core.schedule(&mut work);
         if let Some(why) = core.why() {
-            self.why.store(code(why), SeqCst);
+            self.why.set(why);
         }
         work
     }

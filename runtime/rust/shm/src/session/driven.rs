@@ -126,11 +126,6 @@ impl Driver for Driven {
     }
 
     fn why(&self) -> Why {
-        match self.0.why.load(SeqCst) {
-            0 => Why::Left,
-            2 => Why::Broken,
-            3 => Why::TooLarge,
-            _ => Why::Lost,
-        }
+        self.0.why.get()
     }
 }
