@@ -114,33 +114,6 @@ fn payloads_may_borrow() -> Outcome {
 }
 
 #[test]
-fn a_full_ring_waits_whatever_its_size() -> Outcome {
-    for capacity in [
-        Capacity::Unbounded,
-        Capacity::Bounded(1),
-        Capacity::Bounded(2),
-        Capacity::Bounded(3),
-    ] {
-        let (mut server, mut client) = stream::init_with::<u64>(capacity);
-        let sender = thread::spawn(move || {
-            for number in 0..5_000 {
-                client = client.send(number)?;
-            }
-            client.stop().map_err(duologue::Closed::from)
-        });
-        let mut expected = 0;
-        while let stream::Stream::Send(number, next) = server.recv()? {
-            assert_eq!(number, expected);
-            expected += 1;
-            server = next;
-        }
-        assert_eq!(expected, 5_000);
-        sender.join().expect("the sender panicked")?;
-    }
-    Ok(())
-}
-
-#[test]
 fn readiness_is_known_without_consuming_the_endpoint() -> Outcome {
     let (mut server, mut client) = stream::init_with::<u8>(Capacity::Bounded(2));
     assert!(!server.is_ready());
