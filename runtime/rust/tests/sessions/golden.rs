@@ -1,6 +1,10 @@
 //! Protocol modules in the shape that the compiler generates, written by hand.
 #![allow(dead_code)]
 
+#[macro_use]
+#[path = "golden/state.rs"]
+mod states;
+
 /// `bank`: alternation, choices, and a deposit loop that makes its run unbounded.
 #[macro_use]
 #[path = "golden/bank.rs"]

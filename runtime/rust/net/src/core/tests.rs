@@ -1,5 +1,9 @@
 //! The transcripts of `tests/wire/sessions.txt`, with a connection and a clock that the test controls.
 
+#[macro_use]
+#[path = "../../../tests/sessions/golden/state.rs"]
+mod states;
+
 mod counter;
 mod shell;
 

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use duologue::generated::{
-    open_sender, Branch, End, Plain, Remote, Row, Slot, State, Stay, Transition, Turn,
-};
+use duologue::generated::{open_sender, End, Plain, Remote, Row, Slot, Stay, Turn};
 use duologue::transport::{Driver, FarEnd, Open};
 use duologue::{Closed, Receiver, Sender, TryRecvError};
 
@@ -25,65 +23,43 @@ pub(super) enum Answered {
     Over,
 }
 
-impl State for Count {
-    type Message = Counted;
-    const NAME: &'static str = "counter.count";
-
-    fn open(branch: Branch<Self>) -> Counted {
-        match branch.index() {
-            0 => {
-                let (item, next) = branch.take::<0>();
-                Counted::Item(item, next)
-            }
-            1 => {
-                let (note, next) = branch.take::<1>();
-                Counted::Note(note, next)
-            }
-            2 => Counted::Ask(branch.take::<2>().1),
-            3 => {
-                branch.take::<3>();
-                Counted::Quit
-            }
-            _ => branch.refuse(),
+state! {
+    [] Count, "counter.count" of "", stays: true, Counted, |branch| match branch.index() {
+        0 => {
+            let (item, next) = branch.take::<0>();
+            Counted::Item(item, next)
         }
-    }
+        1 => {
+            let (note, next) = branch.take::<1>();
+            Counted::Note(note, next)
+        }
+        2 => Counted::Ask(branch.take::<2>().1),
+        3 => {
+            branch.take::<3>();
+            Counted::Quit
+        }
+        _ => branch.refuse(),
+    };
+    0 "item"(u64) => Stay<Count>;
+    1 "note"(String) => Stay<Count>;
+    2 "ask"(()) => Turn<Answer>;
+    3 "quit"(()) => End;
 }
 
-impl State for Answer {
-    type Message = Answered;
-    const NAME: &'static str = "counter.answer";
-
-    fn open(branch: Branch<Self>) -> Answered {
-        match branch.index() {
-            0 => {
-                let (sum, next) = branch.take::<0>();
-                Answered::Sum(sum, next)
-            }
-            1 => {
-                branch.take::<1>();
-                Answered::Over
-            }
-            _ => branch.refuse(),
+state! {
+    [] Answer, "counter.answer" of "", stays: true, Answered, |branch| match branch.index() {
+        0 => {
+            let (sum, next) = branch.take::<0>();
+            Answered::Sum(sum, next)
         }
-    }
-}
-
-macro_rules! transitions {
-    ($($state:ident $index:literal $payload:ty => $next:ty;)*) => {$(
-        impl Transition<$index> for $state {
-            type Payload = $payload;
-            type Next = $next;
+        1 => {
+            branch.take::<1>();
+            Answered::Over
         }
-    )*};
-}
-
-transitions! {
-    Count 0 u64 => Stay<Count>;
-    Count 1 String => Stay<Count>;
-    Count 2 () => Turn<Answer>;
-    Count 3 () => End;
-    Answer 0 u64 => Turn<Count>;
-    Answer 1 () => End;
+        _ => branch.refuse(),
+    };
+    0 "sum"(u64) => Turn<Count>;
+    1 "over"(()) => End;
 }
 
 impl Remote for Count {
