@@ -27,10 +27,9 @@
 //! # }
 //! ```
 
+mod kept;
 #[cfg(feature = "metrics")]
 mod numbers;
-mod recorder;
-mod registry;
 mod reports;
 #[cfg(feature = "tracing")]
 mod spans;

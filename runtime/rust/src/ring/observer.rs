@@ -130,6 +130,16 @@ impl Side {
             Side::Client => "client",
         }
     }
+
+    /// The other side.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn other(self) -> Side {
+        match self {
+            Side::Server => Side::Client,
+            Side::Client => Side::Server,
+        }
+    }
 }
 
 impl fmt::Display for Side {

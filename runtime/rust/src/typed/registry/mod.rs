@@ -204,10 +204,7 @@ impl Observer for Registry {
 
     fn turned(&self, session: &Session, run: &Run) {
         if let Some(kept) = self.live().get_mut(&("", session.id)) {
-            kept.turn = match run.sender {
-                Side::Client => Side::Server,
-                Side::Server => Side::Client,
-            };
+            kept.turn = run.sender.other();
         }
     }
 
