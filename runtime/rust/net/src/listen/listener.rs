@@ -20,11 +20,10 @@ use crate::listen::hello::SMALLEST_LIMIT;
 use crate::observe::Observer;
 use crate::remote::session;
 use crate::transport::address::{Bound, Incoming};
-use crate::transport::stream::{Socket, Stream};
+use crate::transport::stream::{is_late, Socket, Stream};
 use crate::transport::tls::Tls;
 use crate::{sync, Address, Error, Fingerprint};
 
-use next::is_late;
 use shared::{Counts, Member, Place, Ready, Shared, State};
 pub use shared::{Drain, Load};
 use silent::{Silent, Waiting};

@@ -96,6 +96,11 @@ pub(crate) fn left(deadline: Instant) -> Option<Duration> {
     (!left.is_zero()).then_some(left)
 }
 
+/// Whether the deadline has passed.
+pub(crate) fn is_late(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| left(deadline).is_none())
+}
+
 /// Whether an operation only took too long.
 pub(crate) fn is_early(error: &io::Error) -> bool {
     matches!(
@@ -119,7 +124,7 @@ impl Socket {
 /// Waits until a descriptor is ready for this, or fails when the deadline has passed.
 fn wait(fd: BorrowedFd<'_>, what: PollFlags, deadline: Option<Instant>) -> io::Result<()> {
     // The caller has just tried, so there is no need to check the descriptor once more.
-    if deadline.is_some_and(|deadline| left(deadline).is_none()) {
+    if is_late(deadline) {
         return Err(io::ErrorKind::TimedOut.into());
     }
     poll_until(&mut [PollFd::from_borrowed_fd(fd, what)], deadline)

@@ -12,7 +12,7 @@ use super::shared::{Place, Shared, State};
 use super::silent::{Silent, Waiting};
 use crate::listen::handshake::Served;
 use crate::transport::address::{Bound, Incoming};
-use crate::transport::stream::{is_early, left, poll_until};
+use crate::transport::stream::{is_early, is_late, poll_until};
 use crate::Error;
 
 /// The next connection on which something has arrived; `None` once `ends` is true of the state. `served`: see [`Waiting`].
@@ -138,10 +138,6 @@ fn count(shared: &Arc<Shared>, incoming: Incoming, served: Option<&Served>) -> O
 fn refuse(shared: &Shared, silent: Waiting) {
     let policy = shared.policy().clone();
     policy.refuse(silent.incoming.peer.as_ref(), &Error::TimedOut);
-}
-
-pub(super) fn is_late(deadline: Option<Instant>) -> bool {
-    deadline.is_some_and(|deadline| left(deadline).is_none())
 }
 
 /// Whether accepting will never work again. Other errors concern one connection or are temporary: `accept` also reports

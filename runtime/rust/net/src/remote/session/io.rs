@@ -9,7 +9,7 @@ use duologue::transport::{guarded, Role, Why};
 use super::{try_lock, Session};
 use crate::core::{Core, Input, Next, Patience, Step, Work, COLLECTED, LAST_WRITE};
 use crate::remote::watch;
-use crate::transport::stream::{end_reads, is_early, left, past, Stream};
+use crate::transport::stream::{end_reads, is_early, is_late, past, Stream};
 
 /// How many reads are made after the peer's time has passed. A peer that keeps sending without completing a message is late.
 const LAST_READS: u32 = 256;
@@ -119,8 +119,7 @@ impl Session {
             match self.stream.write(core.output(), Some(until)) {
                 Ok(count) if count > 0 => core.wrote(count),
                 Err(error) if is_early(&error) => {
-                    let is_over = deadline.is_some_and(|deadline| left(deadline).is_none());
-                    if (has_waited || is_over) && self.has_peer_ended() {
+                    if (has_waited || is_late(deadline)) && self.has_peer_ended() {
                         return self.write_failed(core, work);
                     }
                     let Some(next) = core.refused(deadline, work) else {

@@ -15,7 +15,7 @@ use crate::core::{Input, Next, Patience, COLLECTED};
 use crate::remote::reactor;
 use crate::remote::timer;
 use crate::remote::watch::{self, Arrived, Watch, Watched};
-use crate::transport::stream::{left, Stream};
+use crate::transport::stream::{is_late, Stream};
 
 impl Session {
     /// Publishes what was read before and could not be published then.
@@ -124,8 +124,7 @@ impl Session {
                     continue 'write;
                 }
                 // Control frames do not prolong the wait. The rest of a message may: its length has a limit.
-                let is_late = deadline.is_some_and(|deadline| left(deadline).is_none());
-                if is_late && has_read && input.bytes().len() < 2 {
+                if has_read && is_late(deadline) && input.bytes().len() < 2 {
                     return is_ready();
                 }
                 has_read = true;
@@ -153,7 +152,7 @@ impl Session {
                 return Some(lock(&self.input));
             }
             // A thread waits for the connection, and publishes what arrives.
-            if is_ready() || deadline.is_some_and(|deadline| left(deadline).is_none()) {
+            if is_ready() || is_late(deadline) {
                 return None;
             }
             thread::sleep(Duration::from_millis(1));

@@ -25,7 +25,7 @@ use rustls::Connection;
 use super::{failure, ALPN};
 use crate::core::SMALL_BUFFER;
 use crate::sync::lock;
-use crate::transport::stream::{is_early, left, Socket, Stream};
+use crate::transport::stream::{is_early, is_late, Socket, Stream};
 use crate::Error;
 
 /// How much is read from the socket at once if the session reads more than [`SMALL_BUFFER`]: a record of the maximum size, with
@@ -112,10 +112,6 @@ impl Out {
         self.sent = 0;
         Ok(())
     }
-}
-
-fn is_late(deadline: Option<Instant>) -> bool {
-    deadline.is_some_and(|deadline| left(deadline).is_none())
 }
 
 impl TlsStream {
