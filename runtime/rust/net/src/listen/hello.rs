@@ -37,11 +37,7 @@ pub(crate) struct Hello {
 
 impl Hello {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut rest = Encoder::new();
-        rest.put(&self.fingerprint.0);
-        rest.put(&self.largest.to_le_bytes());
-        rest.put(&[0; 4]);
-        rest.put(&self.seconds.to_le_bytes());
+        let mut rest = offer(self.fingerprint, self.largest, self.seconds);
         rest.count(self.name.len() as u64);
         rest.put(self.name.as_bytes());
         rest.count(self.accepts.len() as u64);
@@ -87,13 +83,7 @@ impl Hello {
     /// Reads what follows the head, which has these flags.
     pub(crate) fn decode(flags: u8, rest: &[u8]) -> Option<Hello> {
         let mut from = Decoder::new(rest, rest.len());
-        let fingerprint = fingerprint(&mut from)?;
-        let largest = u32::from_le_bytes(array(&mut from)?);
-        let zero: [u8; 4] = array(&mut from)?;
-        if largest < SMALLEST_LIMIT || zero != [0; 4] {
-            return None;
-        }
-        let seconds = u16::from_le_bytes(array(&mut from)?);
+        let (fingerprint, largest, seconds) = offered(&mut from)?;
         let name = bytes(&mut from).filter(|name| name.len() <= LONGEST_NAME)?;
         let name = String::from_utf8(name.to_owned()).ok()?;
         let count = from
@@ -135,23 +125,16 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut rest = Encoder::new();
-        rest.put(&self.fingerprint.0);
-        rest.put(&self.largest.to_le_bytes());
-        rest.put(&[0; 4]);
-        rest.put(&self.seconds.to_le_bytes());
+        let rest = offer(self.fingerprint, self.largest, self.seconds);
         head(self.verdict, rest.bytes())
     }
 
     /// Reads what follows the head, which has this verdict.
     pub(crate) fn decode(verdict: u8, rest: &[u8]) -> Option<Answer> {
         let mut from = Decoder::new(rest, 0);
-        let fingerprint = fingerprint(&mut from)?;
-        let largest = u32::from_le_bytes(array(&mut from)?);
-        let zero: [u8; 4] = array(&mut from)?;
-        let seconds = u16::from_le_bytes(array(&mut from)?);
+        let (fingerprint, largest, seconds) = offered(&mut from)?;
         from.finish().ok()?;
-        (largest >= SMALLEST_LIMIT && zero == [0; 4]).then_some(Answer {
+        Some(Answer {
             verdict,
             fingerprint,
             largest,
@@ -217,8 +200,23 @@ fn array<const N: usize>(from: &mut Decoder<'_>) -> Option<[u8; N]> {
     from.take(N).ok()?.try_into().ok()
 }
 
-fn fingerprint(from: &mut Decoder<'_>) -> Option<Fingerprint> {
-    array(from).map(Fingerprint)
+/// What both sides begin with: a side's fingerprint, the largest payload that it accepts, and its heartbeat.
+fn offer(fingerprint: Fingerprint, largest: u32, seconds: u16) -> Encoder {
+    let mut rest = Encoder::new();
+    rest.put(&fingerprint.0);
+    rest.put(&largest.to_le_bytes());
+    rest.put(&[0; 4]);
+    rest.put(&seconds.to_le_bytes());
+    rest
+}
+
+/// Reads that.
+fn offered(from: &mut Decoder<'_>) -> Option<(Fingerprint, u32, u16)> {
+    let fingerprint = array(from).map(Fingerprint)?;
+    let largest = u32::from_le_bytes(array(from)?);
+    let zero: [u8; 4] = array(from)?;
+    let seconds = u16::from_le_bytes(array(from)?);
+    (largest >= SMALLEST_LIMIT && zero == [0; 4]).then_some((fingerprint, largest, seconds))
 }
 
 fn bytes<'a>(from: &mut Decoder<'a>) -> Option<&'a [u8]> {
