@@ -172,6 +172,8 @@ static ptrdiff_t write_tls(const duo_net_stream *stream, const void *bytes, size
 {
     duo_tls_state *state = state_of(stream);
     if (state->has_failed) return fail(EPROTO);
+    /* OpenSSL expects the bytes that failed once more, and reads nothing after others. */
+    if (state->write_error != 0) return fail(state->write_error);
     size_t done = 0;
     ERR_clear_error();
     int result = SSL_write_ex(state->ssl, bytes, size, &done);

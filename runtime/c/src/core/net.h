@@ -44,6 +44,9 @@
 /* How long connecting and the handshake may take, in nanoseconds. */
 #define DUO_NET_HELLO UINT64_C(5000000000)
 
+/* How long a session that is over keeps its last bytes while the connection accepts none of them, in nanoseconds. */
+#define DUO_NET_LINGER UINT64_C(5000000000)
+
 enum {
     /* A sender waits while this many bytes or more have not been written. */
     DUO_NET_FULL = 65536,
@@ -366,7 +369,7 @@ bool duo_net_settle(duo_net *net);
 void duo_net_end_lane(duo_net *net);
 /* For the writer, which has found nothing new. False: there is something, after all. */
 bool duo_net_let_sleep(duo_net *net);
-/* Writes as much as the system takes; false if some is left, or all of it was lost. */
+/* Writes as much as the system takes; false if some is left, or nothing can be written any more. */
 bool duo_net_write(duo_net *net);
 
 /* read.c */

@@ -116,7 +116,7 @@ bool duo_net_is_late(duo_net *net)
     if (net->ended != DUO_OK || net->is_over) return false;
     /* As sender, this side is the one that may take too long. */
     uint64_t limit = net->receives ? duo_net_limit(net) : net->written_by != 0 ? net->written_by : DUO_FOREVER;
-    if (limit == DUO_FOREVER || duo_now() < limit) return false;
+    if (!duo_is_past(limit)) return false;
     net->ended = DUO_LATE;
     if (!net->cannot_write && duo_net_reserve(&net->out, sizeof late)) duo_net_append(&net->out, late, sizeof late);
     duo_net_write(net);
@@ -127,9 +127,7 @@ duo_status duo_net_read(duo_net *net, size_t needed)
 {
     if (net->cannot_read || net->is_reading) return DUO_EMPTY;
     /* A peer that keeps sending without completing a message is late, too. */
-    uint64_t limit = duo_net_limit(net);
-    bool is_past = limit != DUO_FOREVER && duo_now() >= limit;
-    if (is_past && ++net->late_reads > MOST_LATE_READS && duo_net_is_late(net)) return DUO_OK;
+    if (duo_is_past(duo_net_limit(net)) && ++net->late_reads > MOST_LATE_READS && duo_net_is_late(net)) return DUO_OK;
     if (!reserve_read(net, needed)) return DUO_NO_MEMORY;
     char *place = net->in.bytes + net->in.end;
     size_t space = net->in.capacity - net->in.end;

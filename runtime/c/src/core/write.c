@@ -57,12 +57,15 @@ bool duo_net_write(duo_net *net)
             duo_net_note_written(net, 0);
             return false;
         }
-        if (done < 0) {
-            net->cannot_write = true;
-            break;
+        if (done >= 0) {
+            net->has_written = true;
+        } else {
+            /* While it is the peer's turn, its messages may have arrived before the connection ended: reading finds both. */
+            net->cannot_write = !net->receives;
+            done = (ptrdiff_t)duo_net_size(&net->out);
         }
-        net->has_written = true;
         if (net->beat != 0) net->written_at = duo_now();
+        if (net->lingers) net->lingers_until = duo_now() + DUO_NET_LINGER;
         duo_net_drop(&net->out, (size_t)done);
         if (net->written_by != 0) duo_net_note_written(net, (size_t)done);
     }

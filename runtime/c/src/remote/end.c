@@ -4,9 +4,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* How long what was sent may still be written after a session is over, in nanoseconds. */
-#define LINGER UINT64_C(5000000000)
-
 duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo_endpoint *next)
 {
     if (next != NULL) memset(next, 0, sizeof *next);
@@ -38,7 +35,7 @@ duo_status duo_net_end(duo_net *net, duo_net_leave leave, duo_status status, duo
         return status;
     }
     uint64_t now = duo_now();
-    net->lingers_until = now + LINGER;
+    net->lingers_until = now + DUO_NET_LINGER;
     net->lingers = true;
     bool is_left = duo_net_write_later(net, now);
     pthread_mutex_unlock(&net->lock);

@@ -13,20 +13,17 @@ duo_status duo_net_check_sender(duo_net *net)
 {
     duo_net_frame frame;
     size_t needed;
-    /* A sender that has written all it was allowed to checks whether the peer is still there. */
-    bool is_full = duo_net_size(&net->out) >= DUO_NET_FULL;
-    if (is_full && !net->cannot_write) {
-        duo_net_write(net);
-        is_full = duo_net_size(&net->out) >= DUO_NET_FULL;
-        if (is_full) {
-            duo_status status;
-            do status = duo_net_read(net, 1);
-            while (status == DUO_OK && duo_net_has_more(&net->stream));
-            if (status == DUO_NO_MEMORY) return status;
-        }
-    }
+    if (duo_net_size(&net->out) >= DUO_NET_FULL) duo_net_write(net);
     if (net->cannot_write) return duo_net_last_word(net);
-    duo_status status = duo_net_front(net, NULL, &frame, &needed);
+    bool is_full = duo_net_size(&net->out) >= DUO_NET_FULL;
+    duo_status status = DUO_OK;
+    /* A sender that may write no more, or that is late, checks whether the peer is still there. */
+    if (is_full || duo_is_past(duo_net_limit(net))) {
+        do status = duo_net_read(net, 1);
+        while (status == DUO_OK && duo_net_has_more(&net->stream));
+        if (status == DUO_NO_MEMORY) return status;
+    }
+    status = duo_net_front(net, NULL, &frame, &needed);
     if (status != DUO_EMPTY) return status;
     return is_full ? DUO_FULL : DUO_OK;
 }
