@@ -19,52 +19,35 @@ static void check_shape(const duo_protocol *protocol, const duo_shape *known)
     CHECK(duo_close(server, &nothing) == DUO_OK);
 }
 
-#define WITH(name, capacity, unbounded, payload, messages)                                         \
-    DUO_SHAPE(name, capacity, unbounded, payload, messages);                                       \
-    static void name(void)                                                                         \
-    {                                                                                              \
-        const duo_protocol protocol = {capacity, unbounded, payload,                               \
-                                       messages, &nothing,  unbounded ? DUO_RING : 0, NULL};       \
-        check_shape(&protocol, &name##_shape);                                                     \
-    }
+/* A name, and the arguments of DUO_SHAPE. */
+#define SHAPES(X)                                                                                  \
+    X(one, 1, false, 8, 1)                                                                         \
+    X(no_space, 0, false, 8, 0)                                                                    \
+    X(two, 2, false, 8, 2)                                                                         \
+    X(a_line, 7, false, 8, 3)                                                                      \
+    X(more_than_a_line, 8, false, 8, 16)                                                           \
+    X(many_messages, 9, false, 8, 17)                                                              \
+    X(pairs, 9, false, 16, 2)                                                                      \
+    X(odd, 9, false, 17, 1)                                                                        \
+    X(half, 9, false, 25, 1)                                                                       \
+    X(whole, 3, false, 56, 1)                                                                      \
+    X(large, 3, false, 57, 5)                                                                      \
+    X(larger, 5, false, 1000, 200)                                                                 \
+    X(stream, 64, true, 8, 1)                                                                      \
+    X(choices, 64, true, 8, 16)                                                                    \
+    X(many_choices, 64, true, 8, 255)                                                              \
+    X(pairs_stream, 64, true, 16, 2)                                                               \
+    X(large_stream, 64, true, 100, 2)                                                              \
+    X(huge_stream, 64, true, 5000, 2)
 
-WITH(one, 1, false, 8, 1)
-WITH(no_space, 0, false, 8, 0)
-WITH(two, 2, false, 8, 2)
-WITH(a_line, 7, false, 8, 3)
-WITH(more_than_a_line, 8, false, 8, 16)
-WITH(many_messages, 9, false, 8, 17)
-WITH(pairs, 9, false, 16, 2)
-WITH(odd, 9, false, 17, 1)
-WITH(half, 9, false, 25, 1)
-WITH(whole, 3, false, 56, 1)
-WITH(large, 3, false, 57, 5)
-WITH(larger, 5, false, 1000, 200)
-WITH(stream, 64, true, 8, 1)
-WITH(choices, 64, true, 8, 16)
-WITH(many_choices, 64, true, 8, 255)
-WITH(pairs_stream, 64, true, 16, 2)
-WITH(large_stream, 64, true, 100, 2)
-WITH(huge_stream, 64, true, 5000, 2)
+#define DEFINE(name, capacity, unbounded, payload, messages) DUO_SHAPE(name, capacity, unbounded, payload, messages);
+#define CHECK_SHAPE(name, capacity, unbounded, payload, messages)                                  \
+    check_shape(&(duo_protocol){capacity, unbounded, payload, messages, &nothing, unbounded ? DUO_RING : 0, NULL}, \
+                &name##_shape);
+
+SHAPES(DEFINE)
 
 TEST(shape)
 {
-    one();
-    no_space();
-    two();
-    a_line();
-    more_than_a_line();
-    many_messages();
-    pairs();
-    odd();
-    half();
-    whole();
-    large();
-    larger();
-    stream();
-    choices();
-    many_choices();
-    pairs_stream();
-    large_stream();
-    huge_stream();
+    SHAPES(CHECK_SHAPE)
 }
