@@ -2,6 +2,7 @@
 #include "robots.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -124,18 +125,14 @@ typedef struct report {
     size_t size;
 } report;
 
-static void add(report *to, const char *text)
+__attribute__((format(printf, 2, 3))) static void add(report *to, const char *format, ...)
 {
-    for (; *text != '\0'; text += 1, to->size += 1) {
-        if (to->size + 1 < to->space) to->place[to->size] = *text;
-    }
-}
-
-static void add_number(report *to, uint64_t number)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%" PRIu64, number);
-    add(to, text);
+    const size_t left = to->size < to->space ? to->space - to->size : 0;
+    va_list values;
+    va_start(values, format);
+    int size = vsnprintf(left > 0 ? to->place + to->size : NULL, left, format, values);
+    va_end(values);
+    if (size > 0) to->size += (size_t)size;
 }
 
 size_t duo_coverage_json(const duo_coverage *coverage, char *place, size_t space)
@@ -143,31 +140,18 @@ size_t duo_coverage_json(const duo_coverage *coverage, char *place, size_t space
     static const char *const sides[] = {"both", "client", "server", "both"};
     const duo_robot_table *table = coverage->table;
     report to = {place, space, 0};
-    add(&to, "{\"version\":1,\"protocol\":\"");
-    add(&to, table->name);
-    add(&to, "\",\"fingerprint\":\"");
-    add(&to, table->fingerprint);
-    add(&to, "\",\"language\":\"c\",\"side\":\"");
-    add(&to, sides[duo_atomic_load(&coverage->sides, memory_order_relaxed) & 3]);
-    add(&to, "\",\"sessions\":");
-    add_number(&to, duo_atomic_load(&coverage->sessions, memory_order_relaxed));
-    add(&to, ",\"transitions\":[");
+    add(&to, "{\"version\":1,\"protocol\":\"%s\",\"fingerprint\":\"%s\",\"language\":\"c\",\"side\":\"%s\",\"sessions\":%" PRIu64
+             ",\"transitions\":[",
+        table->name, table->fingerprint, sides[duo_atomic_load(&coverage->sides, memory_order_relaxed) & 3],
+        duo_atomic_load(&coverage->sessions, memory_order_relaxed));
     for (size_t node = 0; node < table->node_count; node += 1) {
         const duo_robot_node *at = &table->nodes[node];
         for (size_t own = 0; own < at->count; own += 1) {
             const size_t edge = at->first + own;
-            add(&to, edge == 0 ? "{\"state\":\"" : ",{\"state\":\"");
-            add(&to, at->name);
-            add(&to, "\",\"message\":\"");
-            add(&to, at->edges[own].name);
-            add(&to, "\",\"sent\":");
-            add_number(&to, sent(coverage, edge));
-            add(&to, ",\"received\":");
-            add_number(&to, received(coverage, edge));
-            add(&to, "}");
+            add(&to, "%s{\"state\":\"%s\",\"message\":\"%s\",\"sent\":%" PRIu64 ",\"received\":%" PRIu64 "}", edge == 0 ? "" : ",",
+                at->name, at->edges[own].name, sent(coverage, edge), received(coverage, edge));
         }
     }
     add(&to, "]}");
-    if (space > 0) place[to.size < space ? to.size : space - 1] = '\0';
     return to.size;
 }
