@@ -96,7 +96,7 @@ bool duo_registry_is_on(void)
 }
 
 /* The entry of a session. The lock is held. NULL: it has none, and either `state` is NULL or no place is free. */
-static duo_registered *entry_of(const duo_recorded *event, const duo_state *state)
+static duo_registered *find_entry(const duo_recorded *event, const duo_state *state)
 {
     duo_registered *all = duo_atomic_load(&registered, memory_order_acquire), *free_one = NULL;
     if (all == NULL) return NULL;
@@ -119,6 +119,16 @@ static duo_registered *entry_of(const duo_recorded *event, const duo_state *stat
     free_one->since = duo_now();
     free_one->sides[0].state = free_one->sides[1].state = state->name;
     return free_one;
+}
+
+/* The same for a thread that does not hold the lock, and then does if there is an entry. */
+static duo_registered *lock_entry(const duo_recorded *event, const duo_state *state)
+{
+    if (!duo_registry_is_on()) return NULL;
+    lock_registry();
+    duo_registered *entry = find_entry(event, state);
+    if (entry == NULL) unlock_registry();
+    return entry;
 }
 
 /* The side of an event. */
@@ -153,107 +163,89 @@ static void move_to(duo_registered *entry, const duo_state *state)
 
 void duo_registry_sends(const duo_recorded *event, const duo_message *message)
 {
-    if (!duo_registry_is_on()) return;
-    lock_registry();
-    duo_registered *entry = entry_of(event, message->in);
-    if (entry != NULL) {
-        const duo_state *next = state_after(message);
-        side_of(entry, event)->sent++;
-        entry->messages++;
-        move_to(entry, next);
-        entry->since = duo_now();
-        pass(entry, event, next);
-    }
+    duo_registered *entry = lock_entry(event, message->in);
+    if (entry == NULL) return;
+    const duo_state *next = state_after(message);
+    side_of(entry, event)->sent++;
+    entry->messages++;
+    move_to(entry, next);
+    entry->since = duo_now();
+    pass(entry, event, next);
     unlock_registry();
 }
 
 void duo_registry_takes_back(const duo_recorded *event, const duo_message *message)
 {
-    if (!duo_registry_is_on()) return;
-    lock_registry();
-    duo_registered *entry = entry_of(event, NULL);
-    if (entry != NULL) {
-        duo_registered_side *side = side_of(entry, event);
-        /* The entry may be younger than the message. */
-        if (side->sent > 0) side->sent--;
-        if (entry->messages > 0) entry->messages--;
-        move_to(entry, message->in);
-        pass(entry, event, message->in);
-    }
+    duo_registered *entry = lock_entry(event, NULL);
+    if (entry == NULL) return;
+    duo_registered_side *side = side_of(entry, event);
+    /* The entry may be younger than the message. */
+    if (side->sent > 0) side->sent--;
+    if (entry->messages > 0) entry->messages--;
+    move_to(entry, message->in);
+    pass(entry, event, message->in);
     unlock_registry();
 }
 
 void duo_registry_waits(const duo_recorded *event, const duo_state *state)
 {
-    lock_registry();
-    duo_registered *entry = entry_of(event, state);
-    if (entry != NULL) {
-        pass(entry, event, state);
-        side_of(entry, event)->waits = duo_now();
-    }
+    duo_registered *entry = lock_entry(event, state);
+    if (entry == NULL) return;
+    pass(entry, event, state);
+    side_of(entry, event)->waits = duo_now();
     unlock_registry();
 }
 
 void duo_registry_waits_to_send(const duo_recorded *event, const duo_message *message)
 {
-    lock_registry();
-    duo_registered *entry = entry_of(event, message->in);
-    if (entry != NULL) {
-        move_to(entry, message->in);
-        pass(entry, event, message->in);
-        side_of(entry, event)->waits = duo_now();
-        side_of(entry, event)->for_space = true;
-    }
+    duo_registered *entry = lock_entry(event, message->in);
+    if (entry == NULL) return;
+    move_to(entry, message->in);
+    pass(entry, event, message->in);
+    side_of(entry, event)->waits = duo_now();
+    side_of(entry, event)->for_space = true;
     unlock_registry();
 }
 
 void duo_registry_has_sent(const duo_recorded *event, const duo_message *message)
 {
-    lock_registry();
-    duo_registered *entry = entry_of(event, NULL);
-    if (entry != NULL) {
-        /* The peer may have answered by now. */
-        if (entry->state == message->in->name) move_to(entry, state_after(message));
-        entry->since = duo_now();
-        pass(entry, event, state_after(message));
-    }
+    duo_registered *entry = lock_entry(event, NULL);
+    if (entry == NULL) return;
+    /* The peer may have answered by now. */
+    if (entry->state == message->in->name) move_to(entry, state_after(message));
+    entry->since = duo_now();
+    pass(entry, event, state_after(message));
     unlock_registry();
 }
 
 void duo_registry_receives(const duo_recorded *event, const duo_message *message)
 {
-    if (!duo_registry_is_on()) return;
-    lock_registry();
-    duo_registered *entry = entry_of(event, message->in);
-    if (entry != NULL) {
-        duo_registered_side *side = side_of(entry, event);
-        /* A session that is older than its entry may have messages that were not counted when they were sent. */
-        if (side->received < entry->sides[!event->is_server].sent) side->received++;
-        pass(entry, event, state_after(message));
-    }
+    duo_registered *entry = lock_entry(event, message->in);
+    if (entry == NULL) return;
+    duo_registered_side *side = side_of(entry, event);
+    /* A session that is older than its entry may have messages that were not counted when they were sent. */
+    if (side->received < entry->sides[!event->is_server].sent) side->received++;
+    pass(entry, event, state_after(message));
     unlock_registry();
 }
 
 void duo_registry_stops_waiting(const duo_recorded *event)
 {
-    lock_registry();
-    duo_registered *entry = entry_of(event, NULL);
-    if (entry != NULL) side_of(entry, event)->waits = 0;
+    duo_registered *entry = lock_entry(event, NULL);
+    if (entry == NULL) return;
+    side_of(entry, event)->waits = 0;
     unlock_registry();
 }
 
 void duo_registry_leaves(const duo_recorded *event)
 {
-    if (!duo_registry_is_on()) return;
-    lock_registry();
-    duo_registered *entry = entry_of(event, NULL);
-    if (entry != NULL) {
-        duo_registered_side *side = side_of(entry, event);
-        side->has_left = true;
-        side->is_done = true;
-        side->waits = 0;
-        if (entry->sides[0].is_done && entry->sides[1].is_done) entry->number = 0;
-    }
+    duo_registered *entry = lock_entry(event, NULL);
+    if (entry == NULL) return;
+    duo_registered_side *side = side_of(entry, event);
+    side->has_left = true;
+    side->is_done = true;
+    side->waits = 0;
+    if (entry->sides[0].is_done && entry->sides[1].is_done) entry->number = 0;
     unlock_registry();
 }
 
