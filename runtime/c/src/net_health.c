@@ -271,21 +271,12 @@ static duo_status receive(duologue_health_client_answer_t waiting, duologue_heal
     return DUO_OK;
 }
 
-/* Asks, and receives the answer as above. */
-static duo_status check(duologue_health_client_ask_t *ask, duo_str name, duo_health_status *status)
+/* Asks for the status, or for one other than `*status`, and receives the answer as above. */
+static duo_status check(duologue_health_client_ask_t *ask, duo_str name, bool waits, duo_health_status *status)
 {
     duologue_health_client_answer_t waiting;
-    duo_status result = duologue_health_client_ask_send_check(*ask, name, &waiting);
-    if (result == DUO_OK) return receive(waiting, ask, status);
-    (void)duologue_health_client_ask_close(*ask);
-    return result;
-}
-
-/* The same for a status other than `*status`. */
-static duo_status await(duologue_health_client_ask_t *ask, duo_str name, duo_health_status *status)
-{
-    duologue_health_client_answer_t waiting;
-    duo_status result = duologue_health_client_ask_send_wait(*ask, name, (duologue_status_t)*status, &waiting);
+    duo_status result = waits ? duologue_health_client_ask_send_wait(*ask, name, (duologue_status_t)*status, &waiting)
+                              : duologue_health_client_ask_send_check(*ask, name, &waiting);
     if (result == DUO_OK) return receive(waiting, ask, status);
     (void)duologue_health_client_ask_close(*ask);
     return result;
@@ -303,7 +294,7 @@ duo_status duo_health_check(const char *address, const duo_net_options *options,
     duologue_health_client_ask_t ask;
     *status = DUO_HEALTH_NOT_SERVING;
     duo_status result = begin(address, options, &ask);
-    if (result == DUO_OK) result = check(&ask, name, status);
+    if (result == DUO_OK) result = check(&ask, name, false, status);
     if (result == DUO_OK) quit(ask);
     return result == DUO_EMPTY ? DUO_OK : result;
 }
@@ -314,14 +305,14 @@ duo_status duo_health_watch(const char *address, const duo_net_options *options,
     duologue_health_client_ask_t ask;
     duo_health_status status = DUO_HEALTH_NOT_SERVING;
     duo_status result = begin(address, options, &ask);
-    if (result == DUO_OK) result = check(&ask, name, &status);
+    if (result == DUO_OK) result = check(&ask, name, false, &status);
     while (result == DUO_OK) {
         duo_health_status before = status;
         if (!changed(status, context)) {
             quit(ask);
             return DUO_OK;
         }
-        while (result == DUO_OK && status == before) result = await(&ask, name, &status);
+        while (result == DUO_OK && status == before) result = check(&ask, name, true, &status);
         /* It has been called with this status already. */
         if (result == DUO_EMPTY && before == DUO_HEALTH_NOT_SERVING) return DUO_OK;
     }
