@@ -50,17 +50,9 @@ static duo_status await_message(duo_net *net, const duo_state *state, uint64_t w
 
 duo_status duo_net_check_receiver(duo_net *net)
 {
-    if (net->unread > 0) return DUO_OK;
-    for (unsigned reads = 0;; reads++) {
-        duo_net_frame frame;
-        size_t needed;
-        duo_status status = duo_net_front(net, net->state, &frame, &needed);
-        if (status != DUO_EMPTY || is_enough(net, reads)) return status;
-        if (!duo_net_write(net) && !net->cannot_write) duo_net_write_later(net, 0);
-        status = duo_net_read(net, needed);
-        /* If memory ran out, the next operation reports it. */
-        if (status != DUO_OK) return status;
-    }
+    duo_net_frame frame;
+    /* If memory ran out, the next operation reports it. */
+    return net->unread > 0 ? DUO_OK : await_message(net, net->state, DUO_AT_ONCE, &frame);
 }
 
 /* Decodes a message whose items and text are in a block outside of it. */
