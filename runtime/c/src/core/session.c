@@ -84,10 +84,7 @@ bool duo_net_enter(duo_net *net, duo_net_gate *gate)
 {
     pthread_mutex_lock(&gate->lock);
     net->gate = gate;
-    net->next_gated = gate->first;
-    if (net->next_gated != NULL) net->next_gated->gated_by = &net->next_gated;
-    net->gated_by = &gate->first;
-    gate->first = net;
+    DUO_LIST_ADD(&gate->first, net, next_gated, gated_by);
     gate->holders += 1;
     bool is_cut = gate->is_cut;
     pthread_mutex_unlock(&gate->lock);
@@ -112,8 +109,7 @@ static void leave_gate(duo_net *net)
     if (gate == NULL) return;
     net->gate = NULL;
     pthread_mutex_lock(&gate->lock);
-    *net->gated_by = net->next_gated;
-    if (net->next_gated != NULL) net->next_gated->gated_by = net->gated_by;
+    DUO_LIST_REMOVE(net, next_gated, gated_by);
     gate->sessions -= 1;
     duo_net_leave_place(gate, net->place);
     net->place = NULL;

@@ -94,20 +94,6 @@ __attribute__((constructor(DUO_NET_WRITER_PRIORITY))) static void guard_writer(v
     (void)pthread_atfork(hold_lists, release_lists, be_child);
 }
 
-static void link_net(duo_net **list, duo_net *net)
-{
-    net->next_listed = *list;
-    if (net->next_listed != NULL) net->next_listed->listed_by = &net->next_listed;
-    net->listed_by = list;
-    *list = net;
-}
-
-static void take_off_list(duo_net *net)
-{
-    *net->listed_by = net->next_listed;
-    if (net->next_listed != NULL) net->next_listed->listed_by = net->listed_by;
-}
-
 /* The list of the sessions that are due at this time. */
 static duo_net **slot_of(uint64_t time)
 {
@@ -119,14 +105,14 @@ static duo_net **slot_of(uint64_t time)
 /* Moves a listed session to another list. Its lock is not needed for that. */
 static void move_net(duo_net *net, duo_net **list)
 {
-    take_off_list(net);
-    link_net(list, net);
+    DUO_LIST_REMOVE(net, next_listed, listed_by);
+    DUO_LIST_ADD(list, net, next_listed, listed_by);
 }
 
 /* Under the session's lock as well. */
 static void unlist(duo_net *net)
 {
-    take_off_list(net);
+    DUO_LIST_REMOVE(net, next_listed, listed_by);
     net->is_listed = net->is_collected = false;
     listed -= 1;
 }
@@ -314,9 +300,10 @@ bool duo_net_write_later(duo_net *net, uint64_t due)
         release_lists();
         return false;
     }
-    if (net->is_listed) take_off_list(net);
+    if (net->is_listed) DUO_LIST_REMOVE(net, next_listed, listed_by);
     else listed += 1;
-    link_net(slot_of(due), net);
+    duo_net **slot = slot_of(due);
+    DUO_LIST_ADD(slot, net, next_listed, listed_by);
     net->is_listed = true;
     net->due = due;
     bool is_late = wakes_at > due + TICK;

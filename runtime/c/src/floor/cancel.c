@@ -87,9 +87,7 @@ duo_canceler *duo_canceler_new(void)
 static void remove_timed(duo_canceler *canceler)
 {
     if (canceler->place == NULL) return;
-    *canceler->place = canceler->next;
-    if (canceler->next != NULL) canceler->next->place = canceler->place;
-    canceler->place = NULL;
+    DUO_LIST_REMOVE(canceler, next, place);
     canceler->at = DUO_FOREVER;
 }
 
@@ -125,8 +123,7 @@ static void leave_canceler(canceler_member *own)
 {
     duo_set_sleeper(NULL);
     pthread_mutex_lock(&own->canceler->lock);
-    *own->place = own->next;
-    if (own->next != NULL) own->next->place = own->place;
+    DUO_LIST_REMOVE(own, next, place);
     pthread_mutex_unlock(&own->canceler->lock);
 }
 
@@ -140,10 +137,7 @@ void duo_canceler_use(duo_canceler *canceler)
     own->sleeper.descriptor = canceler->ends[0];
     pthread_mutex_lock(&canceler->lock);
     duo_atomic_init(&own->sleeper.is_canceled, canceler->is_canceled);
-    own->next = canceler->first;
-    own->place = &canceler->first;
-    if (own->next != NULL) own->next->place = &own->next;
-    canceler->first = own;
+    DUO_LIST_ADD(&canceler->first, own, next, place);
     pthread_mutex_unlock(&canceler->lock);
     duo_set_sleeper(&own->sleeper);
 }
@@ -242,10 +236,7 @@ duo_status duo_cancel_at(duo_canceler *canceler, duo_time_limit limit)
     if (failed == 0) {
         remove_timed(canceler);
         canceler->at = limit.at;
-        canceler->next = first_timed;
-        canceler->place = &first_timed;
-        if (canceler->next != NULL) canceler->next->place = &canceler->next;
-        first_timed = canceler;
+        DUO_LIST_ADD(&first_timed, canceler, next, place);
         tell_timer();
     }
     pthread_mutex_unlock(&timed);

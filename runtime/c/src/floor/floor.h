@@ -39,6 +39,24 @@ void duo_record_begin(duo_session *session);
 enum { DUO_POISON = 0xDD };
 #endif
 
+/*
+ * Lists from which each member can be removed: `next` is the member after it, and `by` is the pointer that points to it, or NULL
+ * while it is in no list.
+ */
+#define DUO_LIST_ADD(list, added, next, by)                                                        \
+    do {                                                                                           \
+        (added)->next = *(list);                                                                   \
+        if ((added)->next != NULL) (added)->next->by = &(added)->next;                             \
+        (added)->by = (list);                                                                      \
+        *(list) = (added);                                                                         \
+    } while (0)
+#define DUO_LIST_REMOVE(gone, next, by)                                                            \
+    do {                                                                                           \
+        *(gone)->by = (gone)->next;                                                                \
+        if ((gone)->next != NULL) (gone)->next->by = (gone)->by;                                   \
+        (gone)->by = NULL;                                                                         \
+    } while (0)
+
 /* memory.c */
 #ifndef DUO_NO_MALLOC
 void *duo_allocate(size_t size);

@@ -129,19 +129,11 @@ bool duo_net_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint6
     return !duo_gives_up(until);
 }
 
-static void link_side(duo_net **list, duo_net *net)
+/* Moves a side from one list of its watch to the other. */
+static void move_side(duo_net **list, duo_net *net)
 {
-    net->next_watched = *list;
-    if (net->next_watched != NULL) net->next_watched->watched_by = &net->next_watched;
-    net->watched_by = list;
-    *list = net;
-}
-
-static void take_off(duo_net *net)
-{
-    *net->watched_by = net->next_watched;
-    if (net->next_watched != NULL) net->next_watched->watched_by = net->watched_by;
-    net->watched_by = NULL;
+    DUO_LIST_REMOVE(net, next_watched, watched_by);
+    DUO_LIST_ADD(list, net, next_watched, watched_by);
 }
 
 /* No event of this side's descriptor is for it any more. */
@@ -155,7 +147,7 @@ static void forget_registration(duo_watch *watch, const duo_net *net)
 static void unlink_side(duo_watch *watch, duo_net *net)
 {
     watch->count -= 1;
-    take_off(net);
+    DUO_LIST_REMOVE(net, next_watched, watched_by);
     forget_registration(watch, net);
     net->watch = NULL;
     duo_atomic_store(&net->remote.session.sides[net->role].notifier, NULL, memory_order_release);
@@ -220,9 +212,7 @@ static void take_events(duo_watch *watch)
         count = epoll_wait(watch->epoll, events, EVENTS, 0);
         for (int i = 0; i < count; i++) {
             duo_net *net = take_event(watch, &events[i]);
-            if (net == NULL) continue;
-            take_off(net);
-            link_side(&watch->first, net);
+            if (net != NULL) move_side(&watch->first, net);
         }
     }
 }
@@ -259,8 +249,7 @@ static void take_late(duo_watch *watch)
             continue;
         }
         forget_registration(watch, net);
-        take_off(net);
-        link_side(&watch->first, net);
+        move_side(&watch->first, net);
     }
 }
 
@@ -273,9 +262,7 @@ static bool notify_ready(duo_watch *watch)
     for (duo_net *net = watch->first, *next; net != NULL; net = next) {
         next = net->next_watched;
         if (!check(net, net->asks_writable)) {
-            if (!register_side(watch, net)) continue;
-            take_off(net);
-            link_side(&watch->registered, net);
+            if (register_side(watch, net)) move_side(&watch->registered, net);
             continue;
         }
         duo_notifier *notifier =
@@ -353,7 +340,7 @@ duo_status duo_net_watch(duo_watch **watch, duo_endpoint asked, duo_notifier *no
     duo_net_keep_unread(net, endpoint.turn);
     duo_net_end_lane(net);
     pthread_mutex_unlock(&net->lock);
-    link_side(&(*watch)->first, net);
+    DUO_LIST_ADD(&(*watch)->first, net, next_watched, watched_by);
     (*watch)->count += 1;
     duo_atomic_store(&net->remote.session.sides[net->role].notifier, notifier, memory_order_release);
     if ((*watch)->has_thread) wake_thread(*watch);

@@ -53,7 +53,6 @@ duo_shm *duo_shm_new_side(void)
     return (duo_shm *)(void *)duo_remote_from_pool(&shm_pool);
 }
 
-/* Locks this side's first byte, with a description of the region that nothing else refers to. */
 duo_status duo_shm_lock_side(duo_shm *shm, int region, unsigned place)
 {
     char path[32];
@@ -61,12 +60,7 @@ duo_status duo_shm_lock_side(duo_shm *shm, int region, unsigned place)
     /* Under the lock: when a process forks, all such descriptions are on its list. */
     duo_shm_lock();
     shm->lock = open(path, O_RDWR | O_CLOEXEC);
-    if (shm->lock >= 0) {
-        shm->next_attached = attached;
-        if (attached != NULL) attached->attached_by = &shm->next_attached;
-        shm->attached_by = &attached;
-        attached = shm;
-    }
+    if (shm->lock >= 0) DUO_LIST_ADD(&attached, shm, next_attached, attached_by);
     duo_shm_unlock();
     if (shm->lock < 0) return DUO_SYSTEM;
     const size_t byte = DUO_SHM_SIDE_LOCK(place);
@@ -92,8 +86,7 @@ static void unlock_side(duo_shm *shm)
 {
     if (shm->lock < 0) return;
     duo_shm_lock();
-    *shm->attached_by = shm->next_attached;
-    if (shm->next_attached != NULL) shm->next_attached->attached_by = shm->attached_by;
+    DUO_LIST_REMOVE(shm, next_attached, attached_by);
     /* Before any thread forks, since the child would keep it open. */
     close(shm->lock);
     shm->lock = -1;
@@ -146,9 +139,7 @@ void duo_shm_retract_sleep(duo_shm *shm)
 /* Takes a side off its list, under the lock. Others see that its notifier is gone after everything else is done. */
 void duo_shm_unlink_side(duo_shm *shm)
 {
-    *shm->watched_by = shm->next_watched;
-    if (shm->next_watched != NULL) shm->next_watched->watched_by = shm->watched_by;
-    shm->watched_by = NULL;
+    DUO_LIST_REMOVE(shm, next_watched, watched_by);
     duo_shm_retract_sleep(shm);
     duo_atomic_store(&shm->remote.session.sides[shm->role].notifier, NULL, memory_order_release);
 }

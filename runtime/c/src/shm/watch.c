@@ -213,10 +213,7 @@ duo_status duo_shm_watch(duo_watch **watch, duo_endpoint asked, duo_notifier *no
     duo_shm_lock();
     shm->role = endpoint.turn & 1;
     shm->asks_writable = duo_asks_writable(asked);
-    shm->next_watched = (*watch)->first;
-    if (shm->next_watched != NULL) shm->next_watched->watched_by = &shm->next_watched;
-    shm->watched_by = &(*watch)->first;
-    (*watch)->first = shm;
+    DUO_LIST_ADD(&(*watch)->first, shm, next_watched, watched_by);
     duo_atomic_store(&shm->remote.session.sides[shm->role].notifier, notifier, memory_order_release);
     bool has_thread = (*watch)->has_thread;
     duo_atomic_fetch_add(&(*watch)->changes, 1, memory_order_relaxed);
