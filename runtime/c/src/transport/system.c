@@ -188,39 +188,29 @@ static bool is_gone(int error)
            error == ENOTCONN;
 }
 
-duo_status duo_net_read_all(const duo_net_stream *stream, void *bytes, size_t size, uint64_t until)
+/* Reads all into one of these places, or writes all from the other. */
+static duo_status move_all(const duo_net_stream *stream, char *into, const char *from, size_t size, uint64_t until)
 {
-    char *place = bytes;
-    while (size > 0) {
-        ptrdiff_t done = duo_net_read_some(stream, place, size);
+    for (size_t moved = 0; moved < size;) {
+        ptrdiff_t done = into != NULL ? duo_net_read_some(stream, into + moved, size - moved)
+                                      : duo_net_write_some(stream, from + moved, size - moved);
         if (done == 0) return DUO_LOST;
         if (done < 0 && errno != EAGAIN) return is_gone(errno) ? DUO_LOST : DUO_SYSTEM;
-        if (done > 0) {
-            place += done;
-            size -= (size_t)done;
-        }
-        if (size == 0) break;
-        if (duo_gives_up(until)) return DUO_LATE;
-        if (done < 0) duo_net_poll(stream->descriptor, POLLIN, until);
+        if (done > 0) moved += (size_t)done;
+        if (moved < size && duo_gives_up(until)) return DUO_LATE;
+        if (done < 0) duo_net_poll(stream->descriptor, into != NULL ? POLLIN : POLLOUT, until);
     }
     return DUO_OK;
 }
 
+duo_status duo_net_read_all(const duo_net_stream *stream, void *bytes, size_t size, uint64_t until)
+{
+    return move_all(stream, bytes, NULL, size, until);
+}
+
 duo_status duo_net_write_all(const duo_net_stream *stream, const void *bytes, size_t size, uint64_t until)
 {
-    const char *place = bytes;
-    while (size > 0) {
-        ptrdiff_t done = duo_net_write_some(stream, place, size);
-        if (done < 0 && errno != EAGAIN) return is_gone(errno) ? DUO_LOST : DUO_SYSTEM;
-        if (done > 0) {
-            place += done;
-            size -= (size_t)done;
-        }
-        if (size == 0) break;
-        if (duo_gives_up(until)) return DUO_LATE;
-        if (done < 0) duo_net_poll(stream->descriptor, POLLOUT, until);
-    }
-    return DUO_OK;
+    return move_all(stream, NULL, bytes, size, until);
 }
 
 void duo_net_hang_up(const duo_net_stream *stream)
