@@ -14,7 +14,6 @@
  * Sessions whose connection accepts nothing are on a list of their own, and polled.
  */
 #include <poll.h>
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -81,10 +80,7 @@ static void be_child(void)
     for (size_t i = 0; i < SLOTS; i++) forget_list(&slots[i]);
     forget_list(&stuck);
     listed = 0;
-    if (is_running) {
-        close(wakers[0]);
-        close(wakers[1]);
-    }
+    if (is_running) duo_net_close_pipe(wakers);
     is_running = false;
     release_lists();
 }
@@ -270,24 +266,13 @@ static void *write_all(void *context)
     return NULL;
 }
 
-static void wake(void)
-{
-    char byte = 0;
-    ptrdiff_t done;
-    /* If the pipe is full, the thread wakes anyway. */
-    do done = write(wakers[1], &byte, 1);
-    while (done < 0 && errno == EINTR);
-}
-
 /* Starts the thread; without it, what was collected is written by the next operation on the session. */
 static void start_writer(void)
 {
     if (!duo_net_pipe(wakers)) return;
     wakes_at = 0;
     is_running = duo_start_thread(NULL, write_all, NULL) == 0;
-    if (is_running) return;
-    close(wakers[0]);
-    close(wakers[1]);
+    if (!is_running) duo_net_close_pipe(wakers);
 }
 
 bool duo_net_write_later(duo_net *net, uint64_t due)
@@ -308,7 +293,7 @@ bool duo_net_write_later(duo_net *net, uint64_t due)
     net->due = due;
     bool is_late = wakes_at > due + TICK;
     if (is_late) wakes_at = due;
-    if (is_late) wake();
+    if (is_late) duo_net_wake(wakers);
     release_lists();
     return true;
 }

@@ -58,8 +58,7 @@ duo_status duo_listen(const char *address, const duo_net_options *options, duo_l
     if (status == DUO_OK) status = duo_net_bind(address, &made->descriptor, made->path, sizeof made->path);
     if (status != DUO_OK) {
         int reason = errno;
-        if (has_pipe) close(made->wakers[0]);
-        if (has_pipe) close(made->wakers[1]);
+        if (has_pipe) duo_net_close_pipe(made->wakers);
         if (made->gate != NULL) duo_net_let_go(made->gate);
         free_listener(made);
         errno = reason;
@@ -112,8 +111,7 @@ void duo_listener_close(duo_listener *listener)
     }
     duo_net_close_descriptor(listener);
     if (listener->polled != NULL) duo_release(listener->polled);
-    close(listener->wakers[0]);
-    close(listener->wakers[1]);
+    duo_net_close_pipe(listener->wakers);
     duo_net_let_go(listener->gate);
     if (listener->offers != NULL) duo_release(listener->offers);
     free_listener(listener);
@@ -121,14 +119,9 @@ void duo_listener_close(duo_listener *listener)
 
 void duo_listener_stop(duo_listener *listener)
 {
-    int reason = errno;
     duo_atomic_store(&listener->is_stopped, true, memory_order_release);
-    /* The byte is never read, so the pipe stays readable for every thread. */
-    char byte = 0;
-    ptrdiff_t done;
-    do done = write(listener->wakers[1], &byte, 1);
-    while (done < 0 && errno == EINTR);
-    errno = reason;
+    /* Nothing is ever read from it, so it stays readable for every thread. */
+    duo_net_wake(listener->wakers);
 }
 
 /* Counts a further session; false if there are as many as allowed. */

@@ -274,15 +274,6 @@ static bool notify_ready(duo_watch *watch)
     return is_news;
 }
 
-static void wake_thread(const duo_watch *watch)
-{
-    char byte = 0;
-    ptrdiff_t done;
-    /* If the pipe is full, the thread wakes anyway. */
-    do done = write(watch->wakers[1], &byte, 1);
-    while (done < 0 && errno == EINTR);
-}
-
 /* Reserves memory for everything that is polled. */
 static bool make_poll_space(duo_watch *watch)
 {
@@ -343,7 +334,7 @@ duo_status duo_net_watch(duo_watch **watch, duo_endpoint asked, duo_notifier *no
     DUO_LIST_ADD(&(*watch)->first, net, next_watched, watched_by);
     (*watch)->count += 1;
     duo_atomic_store(&net->remote.session.sides[net->role].notifier, notifier, memory_order_release);
-    if ((*watch)->has_thread) wake_thread(*watch);
+    if ((*watch)->has_thread) duo_net_wake((*watch)->wakers);
     release_watches();
     return DUO_OK;
 }
@@ -396,13 +387,9 @@ duo_status duo_net_start_watch_thread(duo_watch *watch)
     if (watch->has_thread) return DUO_OK;
     if (!duo_net_pipe(watch->wakers)) return DUO_SYSTEM;
     hold_watches();
-    watch->has_thread = true;
     int failed = duo_start_thread(&watch->thread, attend, watch);
-    if (failed != 0) {
-        watch->has_thread = false;
-        close(watch->wakers[0]);
-        close(watch->wakers[1]);
-    }
+    watch->has_thread = failed == 0;
+    if (failed != 0) duo_net_close_pipe(watch->wakers);
     release_watches();
     errno = failed;
     return failed == 0 ? DUO_OK : DUO_SYSTEM;
@@ -415,12 +402,11 @@ void duo_net_free_watch(duo_watch *watch)
     while (watch->registered != NULL) unlink_side(watch, watch->registered);
     watch->is_over = true;
     bool has_thread = watch->has_thread;
-    if (has_thread) wake_thread(watch);
+    if (has_thread) duo_net_wake(watch->wakers);
     release_watches();
     if (has_thread) {
         pthread_join(watch->thread, NULL);
-        close(watch->wakers[0]);
-        close(watch->wakers[1]);
+        duo_net_close_pipe(watch->wakers);
     }
     if (watch->epoll >= 0) close(watch->epoll);
     if (watch->waiting != NULL) duo_release(watch->waiting);

@@ -91,10 +91,23 @@ bool duo_net_pipe(int ends[2])
 #else
     if (pipe(ends) != 0) return false;
     if (duo_net_set_flags(ends[0], false) && duo_net_set_flags(ends[1], false)) return true;
-    close(ends[0]);
-    close(ends[1]);
+    duo_net_close_pipe(ends);
     return false;
 #endif
+}
+
+void duo_net_wake(const int ends[2])
+{
+    int reason = errno;
+    /* If it is full, it is readable. */
+    while (write(ends[1], "", 1) < 0 && errno == EINTR) continue;
+    errno = reason;
+}
+
+void duo_net_close_pipe(const int ends[2])
+{
+    close(ends[0]);
+    close(ends[1]);
 }
 
 ptrdiff_t duo_net_read_plain(const duo_net_stream *stream, void *bytes, size_t size)

@@ -19,6 +19,9 @@ bool duo_net_set_flags(int descriptor, bool blocks);
 bool duo_net_prepare(int descriptor, bool *is_socket);
 /* A pipe, both ends of which do not block and are closed on exec. */
 bool duo_net_pipe(int ends[2]);
+/* Makes it readable, so that a thread that polls it wakes. Keeps `errno`. */
+void duo_net_wake(const int ends[2]);
+void duo_net_close_pipe(const int ends[2]);
 
 /* address.c */
 enum { DUO_NET_ADDRESS = 160, DUO_NET_HOST = 256 };
