@@ -14,7 +14,6 @@
  * Sessions whose connection accepts nothing are on a list of their own, and polled.
  */
 #include <poll.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "net.h"
@@ -51,8 +50,7 @@ static int wakers[2] = {-1, -1};
 /* When it wakes; DUO_FOREVER if only the pipe wakes it. */
 static uint64_t wakes_at;
 /* What it polls: the pipe, and the connections that accept nothing at the moment. */
-static struct pollfd *polls;
-static size_t polls_count, polls_capacity;
+static duo_net_polls writer_polls;
 
 static void hold_lists(void)
 {
@@ -111,22 +109,6 @@ static void unlist(duo_net *net)
     DUO_LIST_REMOVE(net, next_listed, listed_by);
     net->is_listed = net->is_collected = false;
     listed -= 1;
-}
-
-/* Makes the thread poll this connection; if memory runs out, the connection is checked again after a tick. */
-static bool poll_too(int descriptor, short events)
-{
-    if (polls_count == polls_capacity) {
-        size_t capacity = polls_capacity == 0 ? 16 : 2 * polls_capacity;
-        struct pollfd *more = duo_allocate(capacity * sizeof *more);
-        if (more == NULL) return false;
-        if (polls_count > 0) memcpy(more, polls, polls_count * sizeof *more);
-        if (polls != NULL) duo_release(polls);
-        polls = more;
-        polls_capacity = capacity;
-    }
-    polls[polls_count++] = (struct pollfd){descriptor, events, 0};
-    return true;
 }
 
 /* Notifies the peer that this side is still there, if it has been silent for half of the promised time. */
@@ -209,7 +191,8 @@ static void visit(duo_net *net, uint64_t now, uint64_t *next)
         move_net(net, slot_of(due));
     } else {
         move_net(net, &stuck);
-        if (!poll_too(net->stream.descriptor, POLLOUT)) *next = now + TICK;
+        /* Without memory the connection is checked again after a tick. */
+        if (!duo_net_poll_too(&writer_polls, net->stream.descriptor, POLLOUT)) *next = now + TICK;
         if (net->lingers) *next = earlier(*next, net->lingers_until);
         *next = earlier(*next, checks);
     }
@@ -248,17 +231,15 @@ static void *write_all(void *context)
     (void)duo_has_barrier();
     hold_lists();
     for (;;) {
-        polls_count = 0;
-        bool has_pipe = poll_too(wakers[0], POLLIN);
+        writer_polls.count = 0;
+        bool has_pipe = duo_net_poll_too(&writer_polls, wakers[0], POLLIN);
         uint64_t now = duo_now(), next = write_due(now);
         idle = listed == 0 ? idle + 1 : 0;
         if (!has_pipe || (next == DUO_FOREVER && listed == 0 && idle < IDLE_TICKS)) next = now + TICK;
         if (next < now + TICK) next = now + TICK;
         wakes_at = next;
-        struct pollfd *all = polls;
-        size_t count = polls_count;
         release_lists();
-        duo_net_poll_all(all, count, next);
+        duo_net_poll_all(writer_polls.all, writer_polls.count, next);
         char bytes[64];
         while (read(wakers[0], bytes, sizeof bytes) > 0) continue;
         hold_lists();

@@ -110,7 +110,7 @@ void duo_listener_close(duo_listener *listener)
         duo_net_end_greeting(listener, &listener->greetings);
     }
     duo_net_close_descriptor(listener);
-    if (listener->polled != NULL) duo_release(listener->polled);
+    if (listener->polls.all != NULL) duo_release(listener->polls.all);
     duo_net_close_pipe(listener->wakers);
     duo_net_let_go(listener->gate);
     if (listener->offers != NULL) duo_release(listener->offers);

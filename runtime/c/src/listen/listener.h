@@ -28,9 +28,7 @@ struct duo_listener {
     /* In the epoll: the events of `descriptor`, and the time for which the timer is set. */
     short watched;
     uint64_t wakes_at;
-    /* What is polled. */
-    struct pollfd *polled;
-    size_t polled_capacity;
+    duo_net_polls polls;
     duo_net_gate *gate;
     /* The protocols that are served. */
     duo_net_offer *offers;

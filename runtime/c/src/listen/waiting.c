@@ -19,9 +19,6 @@ enum { HANDSHAKES = 64, SILENT = 512, LONGEST_HELLO = DUO_NET_HEAD + DUO_NET_MOS
 /* How long no connection is accepted when the system is out of descriptors or memory, in nanoseconds. */
 #define RECOVERY UINT64_C(50000000)
 
-/* How long a sleep lasts if there is no memory for the list of what to poll, in nanoseconds. */
-#define SHORT_PERIOD UINT64_C(1000000)
-
 static size_t most_greetings(const duo_listener *listener)
 {
     return listener->options.handshakes != 0 ? listener->options.handshakes : HANDSHAKES;
@@ -239,48 +236,23 @@ bool duo_net_may_continue(duo_listener *listener, duo_net_greeting *greeting, ui
     return true;
 }
 
-/* Makes space to poll this many; false if memory ran out. */
-static bool make_space(duo_listener *listener, size_t needed)
-{
-    if (needed <= listener->polled_capacity) return true;
-    struct pollfd *polled = duo_allocate(2 * needed * sizeof *polled);
-    if (polled == NULL) return false;
-    if (listener->polled != NULL) duo_release(listener->polled);
-    listener->polled = polled;
-    listener->polled_capacity = 2 * needed;
-    return true;
-}
-
-/* Marks those on which something has arrived, if anything has. */
-static void mark_ready(duo_listener *listener, const struct pollfd *polled)
-{
-    for (duo_net_greeting *one = listener->greetings; one != NULL; one = one->next) {
-        if (polled->revents != 0) one->is_ready = true;
-        polled++;
-    }
-}
-
 void duo_net_await_connections(duo_listener *listener, uint64_t until)
 {
-    if (!make_space(listener, listener->greeting_count + listener->silent_count + 2)) {
-        uint64_t soon = duo_now() + SHORT_PERIOD;
-        for (duo_net_greeting *one = listener->greetings; one != NULL; one = one->next) one->is_ready = true;
-        duo_net_poll(listener->wakers[0], POLLIN, until < soon ? until : soon);
-        return;
-    }
-    struct pollfd *polled = listener->polled;
-    size_t count = 0;
-    polled[count++] = (struct pollfd){listener->wakers[0], POLLIN, 0};
+    duo_net_polls *polls = &listener->polls;
     bool recovers = duo_now() < listener->recovers_at;
     if (recovers && listener->recovers_at < until) until = listener->recovers_at;
-    /* A negative descriptor is ignored. */
     bool accepts = !recovers && duo_net_may_accept(listener), has_places = !duo_net_is_busy(listener);
-    polled[count++] = (struct pollfd){accepts ? listener->descriptor : -1, POLLIN, 0};
-    for (const duo_net_greeting *one = listener->greetings; one != NULL; one = one->next) {
+    polls->count = 0;
+    bool has_all = duo_net_poll_too(polls, listener->wakers[0], POLLIN) &&
+                   duo_net_poll_too(polls, accepts ? listener->descriptor : -1, POLLIN);
+    for (const duo_net_greeting *one = listener->greetings; one != NULL && has_all; one = one->next) {
         bool waits = one->is_silent && !has_places;
-        polled[count++] = (struct pollfd){waits ? -1 : one->stream.descriptor, one->events, 0};
+        has_all = duo_net_poll_too(polls, waits ? -1 : one->stream.descriptor, one->events);
         if (one->until < until) until = one->until;
     }
-    duo_net_poll_all(polled, count, until);
-    mark_ready(listener, polled + 2);
+    /* Without memory for the list, each may be ready soon. */
+    duo_net_poll_all(polls->all, polls->count, has_all ? until : duo_soon(until));
+    size_t at = 2;
+    for (duo_net_greeting *one = listener->greetings; one != NULL; one = one->next)
+        if (!has_all || polls->all[at++].revents != 0) one->is_ready = true;
 }

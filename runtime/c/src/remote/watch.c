@@ -40,9 +40,8 @@ struct duo_watch {
     size_t waiting_capacity;
     /* The earliest time that may pass for one of those that are registered: then their times are checked. */
     uint64_t checks_at;
-    /* What is polled, by one thread at a time; the first wakes the watch's thread, the second is epoll. */
-    struct pollfd *polled;
-    size_t capacity;
+    /* What is polled, by one thread at a time. */
+    duo_net_polls polls;
     bool has_thread;
     bool is_over;
     pthread_t thread;
@@ -274,40 +273,23 @@ static bool notify_ready(duo_watch *watch)
     return is_news;
 }
 
-/* Reserves memory for everything that is polled. */
-static bool make_poll_space(duo_watch *watch)
-{
-    size_t needed = 2;
-    for (const duo_net *net = watch->first; net != NULL; net = net->next_watched) needed += 1;
-    if (needed <= watch->capacity) return true;
-    struct pollfd *polled = duo_allocate(2 * needed * sizeof *polled);
-    if (polled == NULL) return false;
-    if (watch->polled != NULL) duo_release(watch->polled);
-    watch->polled = polled;
-    watch->capacity = 2 * needed;
-    return true;
-}
-
 /* Called under the lock, which is released during the sleep. */
 static void sleep_once(duo_watch *watch, uint64_t end)
 {
     if (notify_ready(watch)) return;
-    size_t count = 0;
-    if (make_poll_space(watch)) {
-        /* A negative descriptor is ignored. */
-        watch->polled[count++] = (struct pollfd){watch->has_thread ? watch->wakers[0] : -1, POLLIN, 0};
-        watch->polled[count++] = (struct pollfd){watch->epoll, POLLIN, 0};
-        for (duo_net *net = watch->first; net != NULL; net = net->next_watched) {
-            watch->polled[count++] = (struct pollfd){net->stream.descriptor, events_of(net->asks_writable), 0};
-            end = side_wakes_at(net, end);
-        }
-        uint64_t soon = duo_now() + SHORT_PERIOD, late = watch->checks_at < soon ? soon : watch->checks_at;
-        if (late < end) end = late;
-    } else {
-        end = duo_soon(end);
+    duo_net_polls *polls = &watch->polls;
+    polls->count = 0;
+    bool has_all = duo_net_poll_too(polls, watch->has_thread ? watch->wakers[0] : -1, POLLIN) &&
+                   duo_net_poll_too(polls, watch->epoll, POLLIN);
+    for (duo_net *net = watch->first; net != NULL && has_all; net = net->next_watched) {
+        has_all = duo_net_poll_too(polls, net->stream.descriptor, events_of(net->asks_writable));
+        end = side_wakes_at(net, end);
     }
+    /* Without memory for the list, and between checks of all. */
+    uint64_t soon = duo_now() + SHORT_PERIOD, late = watch->checks_at < soon || !has_all ? soon : watch->checks_at;
+    if (late < end) end = late;
     release_watches();
-    duo_net_poll_all(watch->polled, count, end);
+    duo_net_poll_all(polls->all, polls->count, end);
     hold_watches();
 }
 
@@ -410,6 +392,6 @@ void duo_net_free_watch(duo_watch *watch)
     }
     if (watch->epoll >= 0) close(watch->epoll);
     if (watch->waiting != NULL) duo_release(watch->waiting);
-    if (watch->polled != NULL) duo_release(watch->polled);
+    if (watch->polls.all != NULL) duo_release(watch->polls.all);
     duo_release(watch);
 }

@@ -68,6 +68,21 @@ void duo_net_poll(int descriptor, short events, uint64_t until)
     duo_net_poll_all(&polled, 1, until);
 }
 
+bool duo_net_poll_too(duo_net_polls *polls, int descriptor, short events)
+{
+    if (polls->count == polls->capacity) {
+        size_t capacity = polls->capacity == 0 ? 16 : 2 * polls->capacity;
+        struct pollfd *more = duo_allocate(capacity * sizeof *more);
+        if (more == NULL) return false;
+        if (polls->count > 0) memcpy(more, polls->all, polls->count * sizeof *more);
+        if (polls->all != NULL) duo_release(polls->all);
+        polls->all = more;
+        polls->capacity = capacity;
+    }
+    polls->all[polls->count++] = (struct pollfd){descriptor, events, 0};
+    return true;
+}
+
 bool duo_net_set_flags(int descriptor, bool blocks)
 {
     int flags = fcntl(descriptor, F_GETFL);

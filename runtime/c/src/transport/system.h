@@ -10,6 +10,14 @@
 void duo_net_poll(int descriptor, short events, uint64_t until);
 struct pollfd;
 void duo_net_poll_all(struct pollfd *polled, size_t count, uint64_t until);
+/* What a thread polls, in memory that grows. */
+typedef struct duo_net_polls {
+    struct pollfd *all;
+    size_t count;
+    size_t capacity;
+} duo_net_polls;
+/* Adds a descriptor; a negative one is ignored. False if memory ran out. */
+bool duo_net_poll_too(duo_net_polls *polls, int descriptor, short events);
 /* Makes a descriptor blocking or not, and closes it on exec. False: see `errno`. */
 bool duo_net_set_flags(int descriptor, bool blocks);
 /*
