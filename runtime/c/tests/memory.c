@@ -76,7 +76,7 @@ static void sending(void)
     courier_client_carry_t client = {0};
     numbers_server_stream_t in = {0};
     numbers_client_stream_t out = {0};
-    CHECK(courier_init(&server, &client) == DUO_OK);
+    CHECK(courier_init_with(64, &server, &client) == DUO_OK);
     CHECK(numbers_init(&in, &out) == DUO_OK);
     long before = counted.live;
     counted.left = 0;
@@ -149,7 +149,7 @@ static void own_memory(void)
     counted.left = 1000;
     for (int i = 0; i < 2; i++) {
         const courier_server_carry_t none = {{0}};
-        CHECK(courier_init(&servers[i], &clients[i]) == DUO_OK);
+        CHECK(courier_init_with(64, &servers[i], &clients[i]) == DUO_OK);
         CHECK(duo_use_allocator(none.receives, &own[i]) == DUO_USED);
         CHECK(duo_use_allocator(servers[i].receives, &own[i]) == DUO_OK);
     }
@@ -182,7 +182,7 @@ static void own_memory(void)
     CHECK(arenas[1].live == 0);
     CHECK(numbers_client_stream_close(out) == DUO_OK && numbers_server_stream_close(in) == DUO_OK);
     /* A later session in the same memory has no allocator. */
-    CHECK(courier_init(&servers[0], &clients[0]) == DUO_OK);
+    CHECK(courier_init_with(64, &servers[0], &clients[0]) == DUO_OK);
     CHECK(numbers_init(&in, &out) == DUO_OK && numbers_client_stream_close(out) == DUO_OK);
     long after = counted.live;
     CHECK(courier_client_carry_send_parcel(clients[0], DUO_STR("note"), in, &clients[0]) == DUO_OK && counted.live == after + 1);

@@ -33,7 +33,7 @@ static void stream(size_t capacity)
     pthread_t thread = start(produce, &out);
     uint64_t expected = 0;
     for (;;) {
-        numbers_stream_t got;
+        numbers_stream_t got = {0};
         duo_status status;
         if (is_rescued && expected % 3 == 0) status = numbers_server_stream_recv_within(in, 1000, &got);
         else status = numbers_server_stream_recv(in, &got);
@@ -113,7 +113,7 @@ static void churn(void)
 {
     courier_server_carry_t server = {0};
     courier_client_carry_t client = {0};
-    CHECK(courier_init(&server, &client) == DUO_OK);
+    CHECK(courier_init_with(64, &server, &client) == DUO_OK);
     pthread_t thread = start(serve, &server);
     for (int i = 0; i < SESSIONS; i++) {
         numbers_server_stream_t in = {0};

@@ -42,12 +42,12 @@ static void nested_200000_deep(void)
     CHECK(numbers_init(&in, &out) == DUO_OK);
     courier_server_carry_t inner = {0};
     courier_client_carry_t client = {0};
-    CHECK(courier_init(&inner, &client) == DUO_OK);
+    CHECK(courier_init_with(64, &inner, &client) == DUO_OK);
     CHECK(courier_client_carry_send_parcel(client, DUO_STR("innermost"), in, &client) == DUO_OK);
     CHECK(courier_client_carry_send_done(client) == DUO_OK);
     for (int depth = 0; depth < DEPTH; depth++) {
         courier_server_carry_t outer = {0};
-        CHECK(courier_init(&outer, &client) == DUO_OK);
+        CHECK(courier_init_with(64, &outer, &client) == DUO_OK);
         CHECK(courier_client_carry_send_again(client, inner) == DUO_OK);
         inner = outer;
     }
@@ -63,7 +63,7 @@ static void many_inside_one(void)
     numbers_client_stream_t out[PARCELS];
     courier_server_carry_t server = {0};
     courier_client_carry_t client = {0};
-    CHECK(courier_init(&server, &client) == DUO_OK);
+    CHECK(courier_init_with(64, &server, &client) == DUO_OK);
     for (int i = 0; i < PARCELS; i++) {
         numbers_server_stream_t in = {0};
         CHECK(numbers_init(&in, &out[i]) == DUO_OK);

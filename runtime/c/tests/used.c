@@ -72,7 +72,7 @@ static void sent_away(void)
     numbers_server_stream_t other_in = {0};
     numbers_stream_t got;
     courier_carry_t parcel;
-    CHECK(courier_init(&server, &client) == DUO_OK);
+    CHECK(courier_init_with(64, &server, &client) == DUO_OK);
     CHECK(numbers_init(&in, &out) == DUO_OK);
     CHECK(numbers_init(&other_in, &other) == DUO_OK);
 

@@ -96,7 +96,7 @@ static void receive(courier_server_carry_t server)
 static void begin(walk *begun, uint64_t number)
 {
     *begun = (walk){.seed = seed ^ (number << 32)};
-    CHECK(courier_init_with(below(2) ? 2 : 0, &begun->server, &begun->client) == DUO_OK);
+    CHECK(courier_init_with(below(2) ? 2 : 64, &begun->server, &begun->client) == DUO_OK);
 }
 
 static void go(walk *walked)
