@@ -5,36 +5,11 @@
 #include "check.h"
 #include "duologue/pipe.h"
 #include "golden.h"
-
-/*
- * proto! talk {
- *     left:send { word(u64) -> left, over(u64) -> right }
- *     right:recv { word(u64) -> right, over(u64) -> left }
- * }
- */
-typedef struct said {
-    unsigned tag;
-    void *block;
-    struct {
-        uint64_t value;
-        duo_endpoint next;
-    } as;
-} said;
+#include "talk.h"
 
 enum { WORD, OVER };
 
-static const duo_state states[2];
-static const duo_message messages[2][2] = {
-    {{NULL, 8, &states[0], DUO_STAY, WORD}, {NULL, 8, &states[1], DUO_TURN, OVER}},
-    {{NULL, 8, &states[1], DUO_STAY, WORD}, {NULL, 8, &states[0], DUO_TURN, OVER}},
-};
-static const duo_state states[2] = {
-    {messages[0], offsetof(said, as), DUO_CLIENT, true, DUO_TAG_SIZE(said)},
-    {messages[1], offsetof(said, as), DUO_SERVER, true, DUO_TAG_SIZE(said)},
-};
-
-DUO_SHAPE(talk, 64, true, 8, 2);
-static const duo_protocol protocol = {64, true, 8, 2, &states[0], DUO_RING, &talk_shape};
+static const duo_shape *const shape = &duo_shape_of_talk_shape;
 
 /* The value that fills new memory, and the last ring allocated there. */
 static uint64_t poison;
@@ -63,22 +38,22 @@ typedef struct talk {
 static talk begin(void)
 {
     talk both = {.speaker = DUO_CLIENT};
-    CHECK(duo_open(&protocol, &both.sides[DUO_SERVER], &both.sides[DUO_CLIENT]) == DUO_OK);
+    CHECK(duo_open(&duo_protocol_of_talk, &both.sides[DUO_SERVER], &both.sides[DUO_CLIENT]) == DUO_OK);
     return both;
 }
 
 static void end(talk *both)
 {
     for (unsigned side = 0; side < 2; side++)
-        CHECK(duo_close(both->sides[side], &states[both->speaker]) == DUO_OK);
+        CHECK(duo_close(both->sides[side], &duo_states_of_talk[both->speaker]) == DUO_OK);
 }
 
 static duo_status send_by_hand(talk *both, duo_role role)
 {
     duo_cursor cursor;
     duo_endpoint *from = &both->sides[role];
-    if (!duo_may_send(&cursor, *from, role, &talk_shape, DUO_STAY))
-        return duo_send(*from, &messages[role][WORD], &both->value, DUO_AT_ONCE, from);
+    if (!duo_may_send(&cursor, *from, role, shape, DUO_STAY))
+        return duo_send(*from, &duo_messages_of_talk[2 * role + WORD], &both->value, DUO_AT_ONCE, from);
     memcpy(cursor.slot, &both->value, sizeof both->value);
     return duo_publish(&cursor, *from, role, DUO_STAY, WORD, false, true, from);
 }
@@ -88,22 +63,23 @@ static void pass(talk *both, bool by_hand, unsigned kind)
 {
     unsigned speaker = both->speaker;
     duo_endpoint *from = &both->sides[speaker], *to = &both->sides[speaker ^ 1];
-    const duo_message *message = &messages[speaker][kind];
-    said heard;
-    CHECK(duo_recv(*to, &states[speaker], DUO_AT_ONCE, &heard) == DUO_EMPTY);
+    const duo_message *message = &duo_messages_of_talk[2 * speaker + kind];
+    /* A message of the other state has the same shape. */
+    talk_left_t heard;
+    CHECK(duo_recv(*to, &duo_states_of_talk[speaker], DUO_AT_ONCE, &heard) == DUO_EMPTY);
     both->value += 1;
     if (by_hand && kind == WORD && speaker == DUO_CLIENT) CHECK(send_by_hand(both, DUO_CLIENT) == DUO_OK);
     else if (by_hand && kind == WORD) CHECK(send_by_hand(both, DUO_SERVER) == DUO_OK);
     else CHECK(duo_send(*from, message, &both->value, DUO_AT_ONCE, from) == DUO_OK);
-    CHECK(duo_recv(*to, &states[speaker], DUO_AT_ONCE, &heard) == DUO_OK);
-    CHECK(heard.tag == kind + 1 && heard.as.value == both->value);
-    *to = heard.as.next;
+    CHECK(duo_recv(*to, &duo_states_of_talk[speaker], DUO_AT_ONCE, &heard) == DUO_OK);
+    CHECK((unsigned)heard.tag == kind + 1 && heard.as.word.value == both->value);
+    *to = heard.as.word.next.receives;
     if (kind == OVER) both->speaker ^= 1;
 }
 
 static void run(talk *both, bool by_hand, size_t lines)
 {
-    for (size_t i = 0; i < lines * talk_shape.per_line; i++) pass(both, by_hand, WORD);
+    for (size_t i = 0; i < lines * shape->per_line; i++) pass(both, by_hand, WORD);
 }
 
 /* A session in a ring that has not been used: a session of another shape replaces the pooled one. */
@@ -124,11 +100,11 @@ static void first_run(unsigned turns, bool by_hand)
     poison = word_of(1 + turns, 7);
     talk both = begin_anew();
     for (unsigned turn = 0; turn < turns; turn++) pass(&both, by_hand, OVER);
-    run(&both, by_hand, 2 * talk_shape.lines + 3);
+    run(&both, by_hand, 2 * shape->lines + 3);
     end(&both);
     /* The ring is used again, and all of it is ready. */
     talk again = begin();
-    run(&again, !by_hand, talk_shape.lines + 1);
+    run(&again, !by_hand, shape->lines + 1);
     end(&again);
 }
 
@@ -150,22 +126,22 @@ static void many_runs(bool by_hand, size_t period, size_t lines)
 /* The end of a ring that is not needed stays as it was. */
 static void short_runs(void)
 {
-    if (talk_shape.ready == talk_shape.lines) return;
+    if (shape->ready == shape->lines) return;
     poison = word_of(1, 7);
     talk both = begin_anew();
-    const size_t words = DUO_LINE / sizeof *ring, in_ring = talk_shape.lines * words;
+    const size_t words = DUO_LINE / sizeof *ring, in_ring = shape->lines * words;
     for (size_t turn = 0; turn < 20; turn++) {
-        run(&both, turn % 2 == 0, talk_shape.ready - 2);
+        run(&both, turn % 2 == 0, shape->ready - 2);
         pass(&both, true, OVER);
     }
-    for (size_t i = talk_shape.ready * words; i < in_ring; i++) CHECK(ring[i] == poison);
+    for (size_t i = shape->ready * words; i < in_ring; i++) CHECK(ring[i] == poison);
     end(&both);
 }
 
 TEST(lines)
 {
-    CHECK(talk_shape.pitch == DUO_LINE && talk_shape.ready <= talk_shape.lines);
-    CHECK(sizeof(void *) < 8 || talk_shape.ready < talk_shape.lines);
+    CHECK(shape->pitch == DUO_LINE && shape->ready <= shape->lines);
+    CHECK(sizeof(void *) < 8 || shape->ready < shape->lines);
     duo_use_memory((duo_memory){malloc, allocate_aligned, free});
     short_runs();
     for (unsigned turns = 0; turns < 4; turns++) {
@@ -173,7 +149,7 @@ TEST(lines)
         first_run(turns, true);
     }
     for (unsigned by_hand = 0; by_hand < 2; by_hand++) {
-        many_runs(by_hand, 3, talk_shape.lines + 5);
-        many_runs(by_hand, 5, talk_shape.lines - 5);
+        many_runs(by_hand, 3, shape->lines + 5);
+        many_runs(by_hand, 5, shape->lines - 5);
     }
 }
