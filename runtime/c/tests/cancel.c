@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "golden.h"
+#include "line.h"
 #include "waits.h"
 
 enum { MANY = 3, CANCELS = 20000 };
@@ -25,40 +25,27 @@ static void end_canceler(duo_canceler *canceler)
     duo_canceler_free(canceler);
 }
 
-static void begin(numbers_server_stream_t *in, numbers_client_stream_t *out)
-{
-    CHECK(numbers_init(in, out) == DUO_OK);
-}
-
-static void end(numbers_server_stream_t in, numbers_client_stream_t out)
-{
-    CHECK(numbers_client_stream_close(out) == DUO_OK);
-    CHECK(numbers_server_stream_close(in) == DUO_OK);
-}
-
 /* Where messages are stored, and where they are swapped. */
 static void receives_are_canceled(void)
 {
-    numbers_server_stream_t in;
-    numbers_client_stream_t out;
+    line one = new_line();
     numbers_stream_t got;
     ping_server_ping_t server;
     ping_client_ping_t client;
     ping_client_pong_t waiting;
     ping_ping_t ping;
     duo_canceler *canceler = new_canceler();
-    begin(&in, &out);
     CHECK(ping_init(&server, &client) == DUO_OK);
     duo_canceler_use(canceler);
     pthread_t thread = start(cancel_late, canceler);
-    CHECK(numbers_server_stream_recv(in, &got) == DUO_EMPTY);
+    CHECK(numbers_server_stream_recv(one.in, &got) == DUO_EMPTY);
     finish(thread);
     /* Every later wait is canceled, too. A message that is there is received. */
-    CHECK(numbers_server_stream_recv(in, &got) == DUO_EMPTY);
+    CHECK(numbers_server_stream_recv(one.in, &got) == DUO_EMPTY);
     CHECK(ping_server_ping_recv(server, &ping) == DUO_EMPTY);
-    CHECK(numbers_client_stream_send_send(out, 1, &out) == DUO_OK);
-    CHECK(numbers_server_stream_recv(in, &got) == DUO_OK && got.as.send.value == 1);
-    in = got.as.send.next;
+    say(&one, 1);
+    CHECK(numbers_server_stream_recv(one.in, &got) == DUO_OK && got.as.send.value == 1);
+    one.in = got.as.send.next;
     duo_canceler_reset(canceler);
     duo_canceler_reset(canceler);
     thread = start(cancel_late, canceler);
@@ -68,42 +55,37 @@ static void receives_are_canceled(void)
     CHECK(ping_server_ping_recv(server, &ping) == DUO_OK && ping.as.ping.value == 2);
     /* A thread that uses none is not canceled. */
     duo_canceler_use(NULL);
-    CHECK(numbers_server_stream_recv_within(in, UINT64_C(1000000), &got) == DUO_EMPTY);
+    CHECK(numbers_server_stream_recv_within(one.in, UINT64_C(1000000), &got) == DUO_EMPTY);
     CHECK(ping_server_pong_close(ping.as.ping.next) == DUO_OK);
     CHECK(ping_client_pong_close(waiting) == DUO_OK);
-    end(in, out);
+    close_line(one);
     end_canceler(canceler);
 }
 
 /* A canceled send sends nothing, and the endpoint can send later. */
 static void sends_are_canceled(void)
 {
-    numbers_server_stream_t in;
-    numbers_client_stream_t out;
+    line one = new_line();
     numbers_client_stream_shared_t shared;
     numbers_stream_t got;
     uint64_t sent = 0;
     duo_canceler *canceler = new_canceler();
-    begin(&in, &out);
     duo_canceler_use(canceler);
     pthread_t thread = start(cancel_late, canceler);
     duo_status status;
-    while ((status = numbers_client_stream_send_send(out, sent, &out)) == DUO_OK) sent++;
+    while ((status = numbers_client_stream_send_send(one.out, sent, &one.out)) == DUO_OK) sent++;
     CHECK(status == DUO_FULL && sent > 0);
     finish(thread);
-    CHECK(numbers_client_stream_share(out, &shared) == DUO_OK);
+    CHECK(numbers_client_stream_share(one.out, &shared) == DUO_OK);
     CHECK(numbers_client_stream_shared_send_send(shared, sent) == DUO_FULL);
     duo_canceler_reset(canceler);
     thread = start(cancel_late, canceler);
     CHECK(numbers_client_stream_shared_send_send(shared, sent) == DUO_FULL);
     finish(thread);
-    for (uint64_t n = 0; n < sent; n++) {
-        CHECK(numbers_server_stream_try_recv(in, &got) == DUO_OK && got.as.send.value == n);
-        in = got.as.send.next;
-    }
-    CHECK(numbers_server_stream_try_recv(in, &got) == DUO_EMPTY);
+    for (uint64_t n = 0; n < sent; n++) CHECK(hear(&one) == n);
+    CHECK(numbers_server_stream_try_recv(one.in, &got) == DUO_EMPTY);
     CHECK(numbers_client_stream_shared_send_send(shared, sent) == DUO_OK);
-    CHECK(numbers_server_stream_try_recv(in, &got) == DUO_OK && got.as.send.value == sent);
+    CHECK(numbers_server_stream_try_recv(one.in, &got) == DUO_OK && got.as.send.value == sent);
     duo_shared_release(shared.shared);
     CHECK(numbers_server_stream_close(got.as.send.next) == DUO_OK);
     end_canceler(canceler);
@@ -112,19 +94,17 @@ static void sends_are_canceled(void)
 /* Selects and sets keep what they wait for. */
 static void waits_for_many_are_canceled(void)
 {
-    numbers_server_stream_t in;
-    numbers_client_stream_t out;
+    line one = new_line();
     numbers_stream_t got;
     size_t which;
     void *with = NULL;
     duo_canceler *canceler = new_canceler();
-    begin(&in, &out);
-    const duo_endpoint receiver = DUO_READY(in);
+    const duo_endpoint receiver = DUO_READY(one.in);
     duo_ports *ports = duo_ports_new();
     CHECK(ports != NULL);
     duo_canceler_use(canceler);
     for (int by_set = 0; by_set < 2; by_set++) {
-        if (by_set) CHECK(duo_ports_add(ports, receiver, &in, NULL) == DUO_OK);
+        if (by_set) CHECK(duo_ports_add(ports, receiver, &one.in, NULL) == DUO_OK);
         for (int round = 0; round < 3; round++) {
             pthread_t thread = start(cancel_late, canceler);
             duo_status status =
@@ -136,19 +116,19 @@ static void waits_for_many_are_canceled(void)
     }
     CHECK(duo_ports_count(ports) == 1);
     duo_cancel(canceler);
-    CHECK(numbers_client_stream_send_send(out, 1, &out) == DUO_OK);
-    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &in);
+    CHECK(numbers_client_stream_send_send(one.out, 1, &one.out) == DUO_OK);
+    CHECK(duo_ports_wait(ports, DUO_FOREVER, &with) == DUO_OK && with == &one.in);
     CHECK(duo_select(&receiver, 1, DUO_FOREVER, &which) == DUO_OK);
-    CHECK(numbers_server_stream_recv(in, &got) == DUO_OK);
+    CHECK(numbers_server_stream_recv(one.in, &got) == DUO_OK);
+    one.in = got.as.send.next;
     duo_ports_free(ports);
-    end(got.as.send.next, out);
+    close_line(one);
     end_canceler(canceler);
 }
 
 typedef struct receiver {
     duo_canceler *canceler;
-    numbers_server_stream_t in;
-    numbers_client_stream_t out;
+    line one;
     duo_status status;
 } receiver;
 
@@ -157,7 +137,7 @@ static void *receive(void *context)
     receiver *own = context;
     numbers_stream_t got;
     duo_canceler_use(own->canceler);
-    own->status = numbers_server_stream_recv(own->in, &got);
+    own->status = numbers_server_stream_recv(own->one.in, &got);
     duo_canceler_use(NULL);
     return NULL;
 }
@@ -169,7 +149,7 @@ static void several_threads(void)
     pthread_t threads[MANY + 1];
     duo_canceler *canceler = new_canceler();
     for (int i = 0; i <= MANY; i++) {
-        begin(&all[i].in, &all[i].out);
+        all[i].one = new_line();
         all[i].canceler = i < MANY ? canceler : NULL;
         threads[i] = start(receive, &all[i]);
     }
@@ -179,9 +159,9 @@ static void several_threads(void)
     for (int i = 0; i < MANY; i++) {
         finish(threads[i]);
         CHECK(all[i].status == DUO_EMPTY);
-        end(all[i].in, all[i].out);
+        close_line(all[i].one);
     }
-    CHECK(numbers_client_stream_close(all[MANY].out) == DUO_OK);
+    CHECK(numbers_client_stream_close(all[MANY].one.out) == DUO_OK);
     finish(threads[MANY]);
     CHECK(all[MANY].status == DUO_CLOSED);
     duo_canceler_free(canceler);
@@ -206,20 +186,18 @@ static void *cancel_often(void *context)
 /* Wherever the waiting thread is: the next cancel comes only after the last has ended a wait. */
 static void no_cancel_is_missed(void)
 {
-    numbers_server_stream_t in;
-    numbers_client_stream_t out;
+    line one = new_line();
     numbers_stream_t got;
     often of = {new_canceler(), 0};
-    begin(&in, &out);
     duo_canceler_use(of.canceler);
     pthread_t thread = start(cancel_often, &of);
     for (int i = 0; i < CANCELS; i++) {
-        CHECK(numbers_server_stream_recv(in, &got) == DUO_EMPTY);
+        CHECK(numbers_server_stream_recv(one.in, &got) == DUO_EMPTY);
         duo_canceler_reset(of.canceler);
         of.ended = i + 1;
     }
     finish(thread);
-    end(in, out);
+    close_line(one);
     end_canceler(of.canceler);
 }
 
@@ -227,58 +205,54 @@ static void no_cancel_is_missed(void)
 static void canceled_in_time(void)
 {
     const uint64_t moment = UINT64_C(20000000);
-    numbers_server_stream_t in;
-    numbers_client_stream_t out;
+    line one = new_line();
     numbers_stream_t got;
     uint64_t sent = 0;
     duo_canceler *canceler = new_canceler();
-    begin(&in, &out);
     duo_canceler_use(canceler);
     duo_time_limit limit = duo_time_limit_in(moment);
     CHECK(duo_cancel_at(canceler, limit) == DUO_OK);
-    CHECK(numbers_server_stream_recv(in, &got) == DUO_EMPTY && duo_time_left(limit) == 0);
+    CHECK(numbers_server_stream_recv(one.in, &got) == DUO_EMPTY && duo_time_left(limit) == 0);
     duo_status status;
-    while ((status = numbers_client_stream_send_send(out, sent, &out)) == DUO_OK) sent++;
+    while ((status = numbers_client_stream_send_send(one.out, sent, &one.out)) == DUO_OK) sent++;
     CHECK(status == DUO_FULL && sent > 0);
     for (uint64_t n = 0; n < sent; n++) {
-        CHECK(numbers_server_stream_recv(in, &got) == DUO_OK && got.as.send.value == n);
-        in = got.as.send.next;
+        CHECK(numbers_server_stream_recv(one.in, &got) == DUO_OK && got.as.send.value == n);
+        one.in = got.as.send.next;
     }
     duo_canceler_reset(canceler);
     /* One that is removed, by either call, and one that is replaced. */
     CHECK(duo_cancel_at(canceler, duo_time_limit_in(moment)) == DUO_OK);
     CHECK(duo_cancel_at(canceler, duo_time_limit_in(DUO_FOREVER)) == DUO_OK);
     limit = duo_time_limit_in(2 * moment);
-    CHECK(numbers_server_stream_recv_within(in, 2 * moment, &got) == DUO_EMPTY && duo_time_left(limit) == 0);
+    CHECK(numbers_server_stream_recv_within(one.in, 2 * moment, &got) == DUO_EMPTY && duo_time_left(limit) == 0);
     CHECK(duo_cancel_at(canceler, duo_time_limit_in(moment)) == DUO_OK);
     duo_canceler_reset(canceler);
     limit = duo_time_limit_in(2 * moment);
-    CHECK(numbers_server_stream_recv_within(in, 2 * moment, &got) == DUO_EMPTY && duo_time_left(limit) == 0);
+    CHECK(numbers_server_stream_recv_within(one.in, 2 * moment, &got) == DUO_EMPTY && duo_time_left(limit) == 0);
     CHECK(duo_cancel_at(canceler, duo_time_limit_in(1000 * moment)) == DUO_OK);
     CHECK(duo_cancel_at(canceler, duo_time_limit_in(moment)) == DUO_OK);
-    CHECK(numbers_server_stream_recv(in, &got) == DUO_EMPTY);
-    end(in, out);
+    CHECK(numbers_server_stream_recv(one.in, &got) == DUO_EMPTY);
+    close_line(one);
     end_canceler(canceler);
 }
 
 static void *wait_until_canceled(void *context)
 {
-    numbers_server_stream_t in;
-    numbers_client_stream_t out;
+    line one = new_line();
     numbers_stream_t got;
     uint64_t *moment = context;
     duo_canceler *canceler = new_canceler();
-    begin(&in, &out);
     duo_canceler_use(canceler);
     for (int round = 0; round < 50; round++) {
         duo_time_limit limit = duo_time_limit_in(*moment * (uint64_t)(round % 3));
         CHECK(duo_cancel_at(canceler, limit) == DUO_OK);
-        CHECK(numbers_server_stream_recv(in, &got) == DUO_EMPTY && duo_time_left(limit) == 0);
+        CHECK(numbers_server_stream_recv(one.in, &got) == DUO_EMPTY && duo_time_left(limit) == 0);
         duo_canceler_reset(canceler);
     }
     /* A canceler may be freed before its time. */
     CHECK(duo_cancel_at(canceler, duo_time_limit_in(*moment)) == DUO_OK);
-    end(in, out);
+    close_line(one);
     end_canceler(canceler);
     return NULL;
 }
@@ -296,16 +270,14 @@ static void many_limits(void)
 #ifndef __SANITIZE_THREAD__
 static void wait_in_a_child(uint64_t moment)
 {
-    numbers_server_stream_t in;
-    numbers_client_stream_t out;
+    line one = new_line();
     numbers_stream_t got;
     duo_canceler *canceler = new_canceler();
     alarm(60);
-    begin(&in, &out);
     duo_canceler_use(canceler);
     duo_time_limit limit = duo_time_limit_in(moment);
     CHECK(duo_cancel_at(canceler, limit) == DUO_OK);
-    CHECK(numbers_server_stream_recv(in, &got) == DUO_EMPTY && duo_time_left(limit) == 0);
+    CHECK(numbers_server_stream_recv(one.in, &got) == DUO_EMPTY && duo_time_left(limit) == 0);
     /* At another end, checkers would report what threads of the parent own. */
     kill(getpid(), SIGKILL);
 }
@@ -345,7 +317,7 @@ static void limits_end_with_a_fork(void)
     const uint64_t moment = UINT64_C(300000000);
     receiver of = {.canceler = new_canceler()};
     int status;
-    begin(&of.in, &of.out);
+    of.one = new_line();
     pthread_t thread = start(receive, &of);
     CHECK(duo_cancel_at(of.canceler, duo_time_limit_in(moment)) == DUO_OK);
     let_others_sleep();
@@ -354,7 +326,7 @@ static void limits_end_with_a_fork(void)
     if (child == 0) wait_in_a_child(2 * moment);
     finish(thread);
     CHECK(of.status == DUO_EMPTY);
-    end(of.in, of.out);
+    close_line(of.one);
     duo_canceler_free(of.canceler);
     CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
