@@ -16,12 +16,11 @@ static bool begins_tls(const duo_net_greeting *greeting)
     return greeting->size >= 2 && greeting->bytes[0] == 0x16 && greeting->bytes[1] == 3;
 }
 
-static void refuse(const duo_listener *listener, const duo_net_greeting *greeting, duo_status status,
-                   const duo_problem *problem)
+void duo_net_report_lost(const duo_listener *listener, const duo_net_greeting *greeting, duo_status status,
+                         unsigned verdict, const duo_problem *problem)
 {
     const duo_str unknown = {NULL, 0};
-    duo_net_report_refused(greeting, listener->options.observer, listener->tls != NULL, unknown, status,
-                           DUO_VERDICT_EQUAL, problem);
+    duo_net_report_refused(greeting, listener->options.observer, listener->tls != NULL, unknown, status, verdict, problem);
 }
 
 /* Reports that TLS did not begin. */
@@ -29,14 +28,14 @@ static void report(const duo_listener *listener, const duo_net_greeting *greetin
                    const duo_problem *problem)
 {
     if (listener->options.failed != NULL) listener->options.failed(problem, listener->options.context);
-    refuse(listener, greeting, status, problem);
+    duo_net_report_lost(listener, greeting, status, DUO_VERDICT_EQUAL, problem);
 }
 
 void duo_net_report_alien(const duo_listener *listener, const duo_net_greeting *greeting)
 {
     duo_problem problem = {""};
     if (listener->tls != NULL || !begins_tls(greeting)) {
-        refuse(listener, greeting, DUO_BROKEN, NULL);
+        duo_net_report_lost(listener, greeting, DUO_BROKEN, DUO_VERDICT_EQUAL, NULL);
         return;
     }
     duo_net_explain(&problem, "%s", DUO_NET_SPEAKS_TLS);
@@ -102,7 +101,7 @@ duo_net_step duo_net_continue(const duo_listener *listener, duo_net_greeting *gr
     } else if (status != DUO_OK && greeting->stream.kind->explain(&greeting->stream, &problem)) {
         report(listener, greeting, DUO_TLS, &problem);
     } else {
-        refuse(listener, greeting, status != DUO_OK ? status : DUO_LATE, NULL);
+        duo_net_report_lost(listener, greeting, status != DUO_OK ? status : DUO_LATE, DUO_VERDICT_EQUAL, NULL);
     }
     return DUO_NET_END;
 }

@@ -84,6 +84,9 @@ void duo_net_close_descriptor(duo_listener *listener);
 typedef enum duo_net_step { DUO_NET_WAIT, DUO_NET_DECIDE, DUO_NET_END } duo_net_step;
 /* Continues it, as far as that is possible without waiting. Reports why if it has failed. */
 duo_net_step duo_net_continue(const duo_listener *listener, duo_net_greeting *greeting, duo_net_found *found);
+/* Reports a connection that ends before its hello was read, or with `problem`, which may be NULL. */
+void duo_net_report_lost(const duo_listener *listener, const duo_net_greeting *greeting, duo_status status,
+                         unsigned verdict, const duo_problem *problem);
 /* Reports a peer that has sent something else than a hello. */
 void duo_net_report_alien(const duo_listener *listener, const duo_net_greeting *greeting);
 

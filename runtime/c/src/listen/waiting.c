@@ -65,8 +65,7 @@ static void secure(const duo_listener *listener, duo_net_greeting *greeting)
         greeting->stream = stream;
         return;
     }
-    const duo_str unknown = {NULL, 0};
-    duo_net_report_refused(greeting, listener->options.observer, true, unknown, DUO_NO_MEMORY, DUO_VERDICT_EQUAL, &problem);
+    duo_net_report_lost(listener, greeting, DUO_NO_MEMORY, DUO_VERDICT_EQUAL, &problem);
     greeting->stage = DUO_NET_READS_OFF;
     greeting->until = 0;
 }
@@ -110,9 +109,7 @@ static bool end_silent(duo_listener *listener)
     struct pollfd polled = {first->stream.descriptor, POLLIN, 0};
     first->is_ready = poll(&polled, 1, 0) != 0;
     if (first->is_ready) return false;
-    const duo_str unknown = {NULL, 0};
-    duo_net_report_refused(first, listener->options.observer, listener->tls != NULL, unknown, DUO_LATE,
-                           DUO_VERDICT_EQUAL, NULL);
+    duo_net_report_lost(listener, first, DUO_LATE, DUO_VERDICT_EQUAL, NULL);
     duo_net_hang_up_greeting(listener, first);
     duo_net_end_greeting(listener, place);
     return true;
@@ -130,10 +127,8 @@ static void append(duo_listener *listener, duo_net_greeting *made)
 /* Refuses a connection whose peer has too many, without waiting. */
 static void refuse_peer(const duo_listener *listener, duo_net_greeting *greeting)
 {
-    const duo_str unknown = {NULL, 0};
     char bytes[LONGEST_HELLO];
-    duo_net_report_refused(greeting, listener->options.observer, listener->tls != NULL, unknown, DUO_REFUSED,
-                           DUO_VERDICT_SESSIONS_FULL, NULL);
+    duo_net_report_lost(listener, greeting, DUO_REFUSED, DUO_VERDICT_SESSIONS_FULL, NULL);
     if (listener->tls == NULL) {
         duo_net_refuse(&greeting->stream, DUO_VERDICT_SESSIONS_FULL, 0);
         /* A connection that is closed with unread data is reset. Then the peer might not find the answer. */
