@@ -64,7 +64,6 @@ static RUNTIME: Driver = Driver {
     folder: "runtime/c/tests",
     includes: &[],
     protos: &["runtime/c/tests/golden.proto"],
-    sources: &["runtime/c/tests/refuse.c"],
     prepare: |_, _| Vec::new(),
     cases: CASES,
 };

@@ -4,14 +4,51 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "golden.h"
-#include "refuse.h"
+
+/* A filter for system calls, as installed by sandboxes. */
+static void install(unsigned answer)
+{
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, answer),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof program / sizeof *program, program};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) == 0);
+}
+
+/* From here on the call fails with this error in all threads of the process, and in those that it starts. */
+static void refuse_membarrier(int error)
+{
+    install(SECCOMP_RET_ERRNO | (unsigned)error);
+    CHECK(syscall(SYS_membarrier, 0, 0, 0) == -1 && errno == error);
+}
+
+/* From here on the call ends the process. */
+static void end_at_membarrier(void)
+{
+    install(SECCOMP_RET_KILL_PROCESS);
+}
+
+/* Before another case. */
+TEST(refused_early)
+{
+    refuse_membarrier(ENOSYS);
+}
 
 static void *produce(void *context)
 {

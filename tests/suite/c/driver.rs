@@ -67,8 +67,6 @@ pub struct Driver {
     pub includes: &'static [&'static str],
     /// Protocols, below the repository.
     pub protos: &'static [&'static str],
-    /// Sources besides those of the tests, below the repository.
-    pub sources: &'static [&'static str],
     /// What else a folder of generated code needs, and objects and libraries to link.
     pub prepare: fn(Build, &PathBuf) -> Vec<PathBuf>,
     /// Each case that is a test, and the builds in which it runs.
@@ -173,8 +171,7 @@ impl Driver {
         let below = |path: &&str| repository().join(path);
         let tests = runtime().join("tests");
         let name = format!("{}-{}", self.name, build.label());
-        let mut sources: Vec<PathBuf> = self.sources.iter().map(below).collect();
-        sources.push(tests.join("driver.c"));
+        let mut sources = vec![tests.join("driver.c")];
         let own = below(&self.folder);
         // A build that no case names has what the first of them all has.
         let is_named = self.cases.iter().any(|(_, builds)| builds.contains(&build));

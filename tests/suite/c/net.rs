@@ -36,7 +36,6 @@ static NET: Driver = Driver {
         "protocols/bank.proto",
         "protocols/telemetry.proto",
     ],
-    sources: &[],
     prepare: |_, _| Vec::new(),
     cases: CASES,
 };

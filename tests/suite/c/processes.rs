@@ -37,7 +37,6 @@ pub static PROCESSES: Driver = Driver {
         "tests/processes/sound.proto",
         "tests/wire/payloads.proto",
     ],
-    sources: &[],
     prepare: |_, _| Vec::new(),
     cases: CASES,
 };

@@ -19,7 +19,6 @@ static TLS: Driver = Driver {
         "tests/remote/reasons.proto",
         "protocols/bank.proto",
     ],
-    sources: &[],
     prepare: |build, folder| {
         crate::rust::write_certificates(&folder.with_file_name("tls-certificates"));
         tls_objects(build.watch, folder)
