@@ -442,34 +442,40 @@ static void *end_early(void *context)
     SSL *ssl = shake_hands(ending->address, &right, &raw);
     greet(ssl);
     for (size_t there = 0; there < sizeof answer; there++) CHECK(SSL_read(ssl, answer + there, 1) == 1);
-    /* A login, and the first byte of no further message. */
+    /* A login, and a deposit that is there before its answer. */
     CHECK(SSL_write(ssl, "\x01\x03\x01n\x00", 5) == 5);
+    CHECK(SSL_write(ssl, "\x01\0\0\0\0\0\0\0\0", 9) == 9);
     if (ending->says_so) CHECK(SSL_shutdown(ssl) == 0);
     hang_up(ssl, raw);
     return NULL;
 }
 
-/* The end of the stream without *leave* is no end of a session, with `close_notify` or without. */
-static void ended(bool says_so)
+/*
+ * The end of the stream without *leave* is no end of a session, with `close_notify` or without. What arrived before is received, although
+ * nothing can be written.
+ */
+static void ended(bool says_so, bool beats)
 {
     duo_tls *tls = party("ca", "server");
-    const duo_net_options options = {.tls = tls};
+    const duo_net_options options = {.tls = tls, .heartbeat = beats};
     duo_listener *listener = new_listener("tls://127.0.0.1:0", &options);
     struct ending ending = {duo_listener_address(listener), says_so};
     pthread_t thread = start(end_early, &ending);
     bank_server_login_t server;
     CHECK(bank_server_accept(listener, DUO_FOREVER, &server) == DUO_OK);
     finish(thread);
+    /* So long that several heartbeats cannot be written. */
+    if (beats) nanosleep(&(struct timespec){1, 800000000}, NULL);
     bank_login_t asked;
     CHECK(bank_server_login_recv(server, &asked) == DUO_OK);
     CHECK(asked.tag == BANK_LOGIN_LOGIN && duo_str_equal(asked.as.login.username, DUO_STR("n")));
-    /* What is sent now may find out, or what is received next. */
+    /* This cannot be written either, and is shorter than a heartbeat. */
     bank_server_connected_t serving;
     bank_connected_t said;
-    duo_status status = bank_server_login_response_send_ok(asked.as.login.next, &serving);
+    CHECK(bank_server_login_response_send_ok(asked.as.login.next, &serving) == DUO_OK);
     bank_login_free(&asked);
-    if (status == DUO_OK) status = bank_server_connected_recv(serving, &said);
-    CHECK(status == DUO_LOST);
+    CHECK(bank_server_connected_recv(serving, &said) == DUO_OK && said.tag == BANK_CONNECTED_DEPOSIT);
+    CHECK(bank_server_connected_recv(said.as.deposit.next, &said) == DUO_LOST);
     duo_listener_close(listener);
     duo_tls_free(tls);
 }
@@ -484,7 +490,8 @@ TEST(tls)
     plain_and_encrypted();
     stalled();
     connecting_has_a_limit();
-    ended(true);
-    ended(false);
+    ended(true, false);
+    ended(false, false);
+    ended(true, true);
     CHECK(duo_shutdown() == 0);
 }
