@@ -6,32 +6,15 @@ use crate::answer::tree::context::{Expected, context};
 use crate::answer::tree::symbols::{Item, ItemKind};
 use duologue::check::every_rule;
 use duologue::protocol::{Bound, Builtin, FileId, LANGUAGES, Protocol};
+use gen_lsp_types::CompletionItemKind as Kind;
 use std::collections::BTreeSet;
 use std::ops::Range;
-
-/// What is proposed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum CompletionKind {
-    Keyword,
-    Type,
-    TypeParameter,
-    Bound,
-    Protocol,
-    State,
-    Message,
-    Rule,
-    Attribute,
-    Unit,
-    File,
-    Folder,
-}
 
 /// A proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// What it is.
-    pub kind: CompletionKind,
+    pub kind: Kind,
     /// The text that replaces the word.
     pub text: String,
     /// About it, on one line.
@@ -55,18 +38,15 @@ pub fn complete(
     let context = context(text, offset);
     let mut proposals = Proposals {
         snapshot,
-        items: snapshot.outline().to_vec(),
+        items: snapshot.outline(),
         replaced: context.word.clone(),
         seen: BTreeSet::new(),
         list: Vec::new(),
     };
-    let own = proposals
-        .items
-        .iter()
-        .find(|item| item.at.start == context.item && item.kind == ItemKind::Protocol)
-        .cloned();
+    let is_own = |item: &&Item| item.at.start == context.item && item.kind == ItemKind::Protocol;
+    let own = snapshot.outline().iter().find(is_own);
     let is_meant = context.expected.declared();
-    proposals.fill(context.expected, own.as_ref(), offset, paths);
+    proposals.fill(context.expected, own, offset, paths);
     if let Some(is_meant) = is_meant {
         let start = text[context.word.start..offset.max(context.word.start)].to_lowercase();
         let seen = &proposals.seen;
@@ -79,14 +59,14 @@ pub fn complete(
 
 struct Proposals<'a> {
     snapshot: &'a Snapshot,
-    items: Vec<Item>,
+    items: &'a [Item],
     replaced: Range<usize>,
     seen: BTreeSet<String>,
     list: Vec<Completion>,
 }
 
-impl Proposals<'_> {
-    fn add(&mut self, kind: CompletionKind, text: &str, detail: impl Into<String>) {
+impl<'a> Proposals<'a> {
+    fn add(&mut self, kind: Kind, text: &str, detail: impl Into<String>) {
         if self.seen.insert(text.to_owned()) {
             self.list.push(Completion {
                 kind,
@@ -102,9 +82,9 @@ impl Proposals<'_> {
     fn elsewhere(&mut self, found: Vec<Elsewhere>) {
         let proposals = found.into_iter().map(|found| Completion {
             kind: match (found.kind.is_type(), found.kind.is_protocol()) {
-                (true, _) => CompletionKind::Type,
-                (false, true) => CompletionKind::Protocol,
-                (false, false) => CompletionKind::Bound,
+                (true, _) => Kind::Struct,
+                (false, true) => Kind::Class,
+                (false, false) => Kind::Interface,
             },
             text: found.name,
             detail: match &found.import {
@@ -117,7 +97,7 @@ impl Proposals<'_> {
         self.list.extend(proposals);
     }
 
-    fn words(&mut self, kind: CompletionKind, words: &[(&str, &str)]) {
+    fn words(&mut self, kind: Kind, words: &[(&str, &str)]) {
         for (word, detail) in words {
             self.add(kind, word, *detail);
         }
@@ -143,7 +123,7 @@ impl Proposals<'_> {
         match expected {
             Expected::Nothing => {}
             Expected::Item => self.words(
-                CompletionKind::Keyword,
+                Kind::Keyword,
                 &[
                     ("proto!", "a protocol, or an instance of a generic one"),
                     ("type", "another name for a type"),
@@ -155,7 +135,7 @@ impl Proposals<'_> {
                 ],
             ),
             Expected::External => self.words(
-                CompletionKind::Keyword,
+                Kind::Keyword,
                 &[
                     ("type", "a type of the host program"),
                     ("bound", "a bound of the host program"),
@@ -169,8 +149,8 @@ impl Proposals<'_> {
                 };
                 for entry in paths(&prefix) {
                     let kind = match entry.ends_with('/') {
-                        true => CompletionKind::Folder,
-                        false => CompletionKind::File,
+                        true => Kind::Folder,
+                        false => Kind::File,
                     };
                     self.add(kind, &format!("{prefix}{entry}"), "");
                 }
@@ -179,28 +159,24 @@ impl Proposals<'_> {
                 for name in [
                     "allow", "warn", "deny", "dual_of", "accepts", "at_most", "within",
                 ] {
-                    self.add(
-                        CompletionKind::Attribute,
-                        name,
-                        attribute(name).unwrap_or_default(),
-                    );
+                    self.add(Kind::Property, name, attribute(name).unwrap_or_default());
                 }
             }
             Expected::Rule => {
                 for rule in every_rule().filter(|rule| rule.default.is_some()) {
-                    self.add(CompletionKind::Rule, rule.name, rule.summary);
+                    self.add(Kind::Value, rule.name, rule.summary);
                 }
             }
             Expected::Side => self.words(
-                CompletionKind::Keyword,
+                Kind::Keyword,
                 &[("client", "the client"), ("server", "the server")],
             ),
             Expected::Size => self.words(
-                CompletionKind::Unit,
+                Kind::Unit,
                 &[("B", "bytes"), ("KiB", "1024 bytes"), ("MiB", "1024 KiB")],
             ),
             Expected::Duration => self.words(
-                CompletionKind::Unit,
+                Kind::Unit,
                 &[
                     ("ms", "milliseconds"),
                     ("s", "seconds"),
@@ -209,12 +185,12 @@ impl Proposals<'_> {
                 ],
             ),
             Expected::Direction => self.words(
-                CompletionKind::Keyword,
+                Kind::Keyword,
                 &[("send", "the client sends"), ("recv", "the server sends")],
             ),
             Expected::Language => {
                 for language in &LANGUAGES {
-                    self.add(CompletionKind::Keyword, language.word, language.title);
+                    self.add(Kind::Keyword, language.word, language.title);
                 }
             }
             Expected::Bound => self.bounds(),
@@ -229,7 +205,7 @@ impl Proposals<'_> {
                 if let Some(own) = own {
                     self.own_states(own);
                 }
-                self.add(CompletionKind::Keyword, "!", "the session is over");
+                self.add(Kind::Keyword, "!", "the session is over");
             }
             Expected::Message => self.messages(own, offset),
             Expected::Type => self.types(own, offset),
@@ -238,19 +214,19 @@ impl Proposals<'_> {
 
     fn bounds(&mut self) {
         for (word, _) in Bound::BUILTINS {
-            self.add(CompletionKind::Bound, word, "built in");
+            self.add(Kind::Interface, word, "built in");
         }
         let program = self.snapshot.program();
         for file in self.visible() {
             for id in &program.file(file).bounds {
-                let name = program.bound(*id).name.to_string();
-                self.add(CompletionKind::Bound, &name, "of the host program");
+                let name = program.bound(*id).name.text();
+                self.add(Kind::Interface, name, "of the host program");
             }
         }
     }
 
     /// The protocols that the text can name.
-    fn callable(&self) -> Vec<&Protocol> {
+    fn callable(&self) -> Vec<&'a Protocol> {
         let program = self.snapshot.program();
         let visible = self.visible();
         let package = |file: FileId| {
@@ -264,37 +240,27 @@ impl Proposals<'_> {
     }
 
     fn protocols(&mut self, generic_only: bool) {
-        let callable = self.callable().into_iter();
-        let found = callable
-            .filter(|protocol| {
-                !generic_only || !protocol.states.is_empty() && protocol.is_generic()
-            })
-            .map(|protocol| (protocol.name.to_string(), protocol.docs.first().cloned()));
-        for (name, docs) in found.collect::<Vec<_>>() {
-            self.add(CompletionKind::Protocol, &name, docs.unwrap_or_default());
-        }
-        if !generic_only {
-            let items = self.items.iter();
-            let own = items.filter(|item| item.kind == ItemKind::Protocol);
-            for name in own.map(|item| item.name.clone()).collect::<Vec<_>>() {
-                self.add(CompletionKind::Protocol, &name, "");
+        for protocol in self.callable() {
+            if !generic_only || !protocol.states.is_empty() && protocol.is_generic() {
+                let docs = protocol.docs.first().cloned().unwrap_or_default();
+                self.add(Kind::Class, protocol.name.text(), docs);
             }
+        }
+        let own = self.items.iter().filter(|_| !generic_only);
+        for item in own.filter(|item| item.kind == ItemKind::Protocol) {
+            self.add(Kind::Class, &item.name, "");
         }
     }
 
     fn states_of(&mut self, name: &str) {
-        let callable = self.callable().into_iter();
-        let mut named = callable.filter(|protocol| protocol.name.text() == name);
-        let states = named.next().map_or_else(Vec::new, |protocol| {
-            let states = protocol.states.iter();
-            states.map(|state| state.name.to_string()).collect()
-        });
-        for state in states {
-            self.add(CompletionKind::State, &state, "");
+        let mut callable = self.callable().into_iter();
+        let named = callable.find(|protocol| protocol.name.text() == name);
+        for state in named.into_iter().flat_map(|protocol| &protocol.states) {
+            self.add(Kind::Variable, state.name.text(), "");
         }
         let is_own = |item: &&Item| item.kind == ItemKind::Protocol && item.name == name;
-        if let Some(own) = self.items.iter().find(is_own).cloned() {
-            self.own_states(&own);
+        if let Some(own) = self.items.iter().find(is_own) {
+            self.own_states(own);
         }
     }
 
@@ -308,7 +274,7 @@ impl Proposals<'_> {
                 Some(rest) if rest.starts_with("recv") => "server sends",
                 _ => "",
             };
-            self.add(CompletionKind::State, &state.name, detail);
+            self.add(Kind::Variable, &state.name, detail);
         }
     }
 
@@ -329,7 +295,7 @@ impl Proposals<'_> {
             wanted.extend(next.filter(|next| !next.is_empty() && !known.contains(next)));
         }
         for next in wanted {
-            self.add(CompletionKind::State, next, "a message leads here");
+            self.add(Kind::Variable, next, "a message leads here");
         }
     }
 
@@ -347,7 +313,7 @@ impl Proposals<'_> {
             for message in &state.children {
                 if !known.contains(message.name.as_str()) {
                     let detail = format!("also in `{}`", state.name);
-                    self.add(CompletionKind::Message, &message.name, detail);
+                    self.add(Kind::Method, &message.name, detail);
                 }
             }
         }
@@ -356,9 +322,9 @@ impl Proposals<'_> {
     fn types(&mut self, own: Option<&Item>, offset: usize) {
         let program = self.snapshot.program();
         let own_name = own.map(|own| own.name.as_str());
+        let source = self.snapshot.source;
         let parameters = program.protocols.iter().filter(|protocol| {
-            Some(protocol.name.text()) == own_name
-                && protocol.name.span.source == self.snapshot.source
+            Some(protocol.name.text()) == own_name && protocol.name.span.source == source
         });
         let states = parameters.flat_map(|protocol| &protocol.states);
         let states = states.filter(|state| {
@@ -366,30 +332,21 @@ impl Proposals<'_> {
             range.start <= offset && offset <= range.end
         });
         let names = states.flat_map(|state| &state.parameters);
-        for name in names
-            .map(|found| found.name.to_string())
-            .collect::<Vec<_>>()
-        {
-            self.add(CompletionKind::TypeParameter, &name, "type parameter");
+        for found in names {
+            self.add(Kind::TypeParameter, found.name.text(), "type parameter");
         }
-        let items = self.items.iter().filter(|item| {
-            matches!(
-                item.kind,
-                ItemKind::Alias | ItemKind::Struct | ItemKind::Enum | ItemKind::ExternType
-            )
-        });
-        for name in items.map(|item| item.name.clone()).collect::<Vec<_>>() {
-            self.add(CompletionKind::Type, &name, "");
+        for item in self.items.iter().filter(|item| item.kind.is_type()) {
+            self.add(Kind::Struct, &item.name, "");
         }
         for file in self.visible() {
             for id in &program.file(file).types {
                 let declared = program.ty(*id);
                 let docs = declared.docs.first().cloned().unwrap_or_default();
-                self.add(CompletionKind::Type, &declared.name.to_string(), docs);
+                self.add(Kind::Struct, declared.name.text(), docs);
             }
         }
         for (word, _) in Builtin::WORDS {
-            self.add(CompletionKind::Type, word, "built in");
+            self.add(Kind::Struct, word, "built in");
         }
         self.protocols(false);
     }

@@ -2,7 +2,6 @@
 
 use super::Snapshot;
 use duologue::graph::{Capacity, StateGraph};
-use duologue::protocol::Side;
 use std::ops::Range;
 
 /// A text that an editor shows between characters of the text.
@@ -43,14 +42,10 @@ pub fn hints(snapshot: &Snapshot, within: &Range<usize>) -> Vec<Hint> {
         for state in &protocol.states {
             let at = state.direction_span.end as usize;
             if let Some(side) = state.active_side().filter(|_| is_inside(at)) {
-                let other = match side {
-                    Side::Client => Side::Server,
-                    Side::Server => Side::Client,
-                };
                 hints.push(Hint {
                     at,
                     text: format!("{} sends", side.word()),
-                    tooltip: format!("the {} receives", other.word()),
+                    tooltip: format!("the {} receives", side.dual().word()),
                 });
             }
         }

@@ -22,7 +22,7 @@ mod snapshot;
 mod tree;
 
 pub use actions::{Fix, automatic_fixes, fixes, formatted, unknown_names};
-pub use complete::{Completion, CompletionKind, complete};
+pub use complete::{Completion, complete};
 pub use hints::{Hint, hints};
 pub use hover::{Hover, hover};
 pub use imports::{Elsewhere, Search, import, organized};
@@ -33,5 +33,5 @@ pub use position::{Encoding, Lines};
 pub use rename::{Renaming, prepare, rename};
 pub use semantic::{SemanticKind, SemanticToken, semantic_tokens};
 pub use snapshot::{Snapshot, protocol_at};
-pub use tree::shape::{Fold, FoldKind, folds, selections};
+pub use tree::shape::{Fold, folds, selections};
 pub use tree::symbols::{Heads, Item, ItemKind, heads, outline};

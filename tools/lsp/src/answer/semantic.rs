@@ -5,50 +5,29 @@ use super::tree::context::is_keyword;
 use super::tree::symbols::tree;
 use duologue::protocol::{Referent, Use};
 use duologue_grammar::{Kind, Leaf};
+use serde::Serialize;
 use std::ops::Range;
 
-/// The meaning of a token. The order is that of the legend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum SemanticKind {
-    Namespace,
-    Type,
-    TypeParameter,
-    Interface,
-    EnumMember,
-    Property,
-    Parameter,
-    Class,
-    Variable,
-    Method,
-    Keyword,
-    Decorator,
-    String,
-    Number,
-    Comment,
-    Operator,
+macro_rules! kinds {
+    ($($kind:ident)*) => {
+        /// The meaning of a token.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+        #[serde(rename_all = "camelCase")]
+        #[allow(missing_docs)]
+        pub enum SemanticKind {
+            $($kind,)*
+        }
+
+        impl SemanticKind {
+            /// All meanings, in the order of the legend.
+            pub const ALL: &[SemanticKind] = &[$(SemanticKind::$kind),*];
+        }
+    };
 }
 
-impl SemanticKind {
-    /// The names of the meanings, as editors know them.
-    pub const LEGEND: [&str; 16] = [
-        "namespace",
-        "type",
-        "typeParameter",
-        "interface",
-        "enumMember",
-        "property",
-        "parameter",
-        "class",
-        "variable",
-        "method",
-        "keyword",
-        "decorator",
-        "string",
-        "number",
-        "comment",
-        "operator",
-    ];
+kinds! {
+    Namespace Type TypeParameter Interface EnumMember Property Parameter Class
+    Variable Method Keyword Decorator String Number Comment Operator
 }
 
 /// A token with its meaning. It is on one line.

@@ -2,9 +2,9 @@
 
 use super::{at, view};
 use crate::answer::{
-    Completion, CompletionKind, FoldKind, Item, ItemKind, Lines, SemanticKind, complete,
-    definition, folds, highlights, hints, hover, import, name_at, outline, protocol_at, references,
-    selections, semantic_tokens, type_definitions,
+    Completion, Item, ItemKind, Lines, SemanticKind, complete, definition, folds, highlights,
+    hints, hover, import, name_at, outline, protocol_at, references, selections, semantic_tokens,
+    type_definitions,
 };
 use crate::convert::{View, range_in, uri_of};
 use crate::state::State;
@@ -212,26 +212,12 @@ fn entries(folders: &[PathBuf], start: &str, own: &Path) -> Vec<String> {
 }
 
 fn proposal(view: &View, item: Completion) -> CompletionItem {
-    let kind = match item.kind {
-        CompletionKind::Keyword => CompletionItemKind::Keyword,
-        CompletionKind::Type => CompletionItemKind::Struct,
-        CompletionKind::TypeParameter => CompletionItemKind::TypeParameter,
-        CompletionKind::Bound => CompletionItemKind::Interface,
-        CompletionKind::Protocol => CompletionItemKind::Class,
-        CompletionKind::State => CompletionItemKind::Variable,
-        CompletionKind::Message => CompletionItemKind::Method,
-        CompletionKind::Rule => CompletionItemKind::Value,
-        CompletionKind::Attribute => CompletionItemKind::Property,
-        CompletionKind::Unit => CompletionItemKind::Unit,
-        CompletionKind::File => CompletionItemKind::File,
-        CompletionKind::Folder => CompletionItemKind::Folder,
-    };
     let edit = TextEdit::new(view.range(&item.replaced), item.text.clone());
     let import = item.import.map(|path| import(view.snapshot.text(), &path));
     CompletionItem {
         additional_text_edits: import.map(|edit| view.edits(&[edit])),
         label: item.text.clone(),
-        kind: Some(kind),
+        kind: Some(item.kind),
         detail: Some(item.detail),
         filter_text: Some(item.text),
         text_edit: Some(edit.into()),
@@ -340,15 +326,12 @@ pub fn folded(state: &mut State<'_>, asked: &FoldingRangeParams) -> Option<Vec<F
     let found = folds(view.snapshot.text()).into_iter().filter_map(|fold| {
         let [start, end] = [fold.at.start, fold.at.end].map(|offset| view.place(offset).line);
         // The line of the closing bracket stays visible.
-        let (kind, end_line) = match fold.kind {
-            FoldKind::Comment => (FoldingRangeKind::Comment, end),
-            FoldKind::Imports => (FoldingRangeKind::Imports, end),
-            FoldKind::Region => (FoldingRangeKind::Region, end.saturating_sub(1)),
-        };
+        let is_region = fold.kind == FoldingRangeKind::Region;
+        let end_line = end.saturating_sub(is_region.into());
         (end_line > start).then(|| FoldingRange {
             start_line: start,
             end_line,
-            kind: Some(kind),
+            kind: Some(fold.kind),
             ..FoldingRange::default()
         })
     });
@@ -402,7 +385,7 @@ pub fn colored(
 
 /// The names of the meanings of tokens.
 pub fn legend() -> Value {
-    json!({ "tokenTypes": SemanticKind::LEGEND, "tokenModifiers": ["declaration"] })
+    json!({ "tokenTypes": SemanticKind::ALL, "tokenModifiers": ["declaration"] })
 }
 
 pub fn hinted(state: &mut State<'_>, asked: &InlayHintParams) -> Option<Vec<InlayHint>> {

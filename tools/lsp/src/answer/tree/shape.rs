@@ -2,24 +2,14 @@
 
 use super::symbols::{Item, outline, tree};
 use duologue_grammar::{Kind, Leaf, Tree};
+use gen_lsp_types::FoldingRangeKind;
 use std::ops::Range;
-
-/// What is folded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FoldKind {
-    /// Comments.
-    Comment,
-    /// Imports.
-    Imports,
-    /// What is in brackets.
-    Region,
-}
 
 /// A part of a text that can be folded. It has several lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fold {
     /// What it is.
-    pub kind: FoldKind,
+    pub kind: FoldingRangeKind,
     /// Its bytes.
     pub at: Range<usize>,
 }
@@ -65,20 +55,20 @@ pub fn folds(text: &str) -> Vec<Fold> {
     let mut folds: Vec<Fold> = Vec::new();
     let regions = pairs(&tree).into_iter().filter(|at| is_long(at));
     folds.extend(regions.map(|at| Fold {
-        kind: FoldKind::Region,
+        kind: FoldingRangeKind::Region,
         at,
     }));
-    let mut run: Option<(FoldKind, Range<usize>)> = None;
+    let mut run: Option<(FoldingRangeKind, Range<usize>)> = None;
     let imports = tree
         .root()
         .parts()
         .filter(|node| node.kind() == Kind::import);
-    let mut parts: Vec<(FoldKind, Range<usize>)> = tree
+    let mut parts: Vec<(FoldingRangeKind, Range<usize>)> = tree
         .comments
         .iter()
         .filter(|comment| comment.kind != Kind::foreign_space)
-        .map(|comment| (FoldKind::Comment, comment.range()))
-        .chain(imports.map(|import| (FoldKind::Imports, import.range())))
+        .map(|comment| (FoldingRangeKind::Comment, comment.range()))
+        .chain(imports.map(|import| (FoldingRangeKind::Imports, import.range())))
         .collect();
     parts.sort_by_key(|(_, at)| at.start);
     for (kind, at) in parts {
