@@ -2,7 +2,16 @@
 
 use duologue_project::git::plain;
 use gen_lsp_types::Uri;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use std::path::{Path, PathBuf};
+
+/// What is not written as it is.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 
 /// The path that a URI names. What is no file, such as an unsaved text, gets the whole URI as its path.
 pub fn path_of(uri: &Uri) -> PathBuf {
@@ -11,57 +20,24 @@ pub fn path_of(uri: &Uri) -> PathBuf {
     };
     // A host is ignored: there is only this machine.
     let start = rest.find('/').unwrap_or(rest.len());
-    let path = decoded(&rest[start..]);
-    let is_drive = {
-        let mut letters = path.chars();
-        letters.next() == Some('/')
-            && letters
-                .next()
-                .is_some_and(|letter| letter.is_ascii_alphabetic())
-            && letters.next() == Some(':')
-    };
+    let path = percent_decode_str(&rest[start..]).decode_utf8_lossy();
+    let is_drive =
+        matches!(path.as_bytes(), [b'/', drive, b':', ..] if drive.is_ascii_alphabetic());
     match cfg!(windows) && is_drive {
         true => PathBuf::from(&path[1..]),
-        false => PathBuf::from(path),
+        false => PathBuf::from(&*path),
     }
-}
-
-fn decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut result = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                result.push(byte);
-                at += 3;
-            }
-            None => {
-                result.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&result).into_owned()
 }
 
 /// The URI of a file.
 pub fn of_path(path: &Path) -> Uri {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let shown = plain(&absolute).to_string_lossy().replace('\\', "/");
-    let mut uri = String::from("file://");
-    if !shown.starts_with('/') {
-        uri.push('/');
-    }
-    for byte in shown.bytes() {
-        match byte {
-            b'/' | b'-' | b'_' | b'.' | b'~' => uri.push(byte as char),
-            _ if byte.is_ascii_alphanumeric() => uri.push(byte as char),
-            _ => uri += &format!("%{byte:02X}"),
-        }
-    }
-    Uri(uri)
+    let slash = if shown.starts_with('/') { "" } else { "/" };
+    Uri(format!(
+        "file://{slash}{}",
+        utf8_percent_encode(&shown, ESCAPED)
+    ))
 }
 
 #[cfg(test)]
