@@ -9,9 +9,6 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-/// How many requests may wait.
-const WAITING: usize = 64;
-
 /// The requests, which wait until every file has been checked since the last change, and what was found.
 #[derive(Default)]
 pub struct Closed {
@@ -24,17 +21,9 @@ pub struct Closed {
 }
 
 impl Closed {
-    /// Lets a request wait. Returns it if too many wait already. Without `can_watch`, nothing says when a file changes, so all are
-    /// checked again.
-    pub fn delay(&mut self, asked: Request, can_watch: bool) -> Option<Request> {
-        if self.waiting.len() >= WAITING {
-            return Some(asked);
-        }
-        if self.waiting.is_empty() && !can_watch {
-            self.epoch = None;
-        }
-        self.waiting.push(asked);
-        None
+    /// Checks all files again.
+    pub fn restart(&mut self) {
+        self.epoch = None;
     }
 
     /// The next file to check. After a change, that is the first again.

@@ -8,9 +8,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::thread;
 
-/// How many requests may wait.
-const WAITING: usize = 64;
-
 /// The reading that is in progress, if there is one.
 #[derive(Default)]
 pub struct Reading {
@@ -19,7 +16,7 @@ pub struct Reading {
     is_running: bool,
     /// Files that have changed on disk since the newest reading began; what is known about them is newer than what it finds.
     changed: BTreeSet<PathBuf>,
-    waiting: Vec<Request>,
+    pub waiting: Vec<Request>,
 }
 
 impl Reading {
@@ -81,15 +78,6 @@ impl Reading {
                 | "workspace/diagnostic"
         );
         self.is_running && needs_all
-    }
-
-    /// Lets a request wait. Returns it if too many wait already.
-    pub fn delay(&mut self, asked: Request) -> Option<Request> {
-        if self.waiting.len() >= WAITING {
-            return Some(asked);
-        }
-        self.waiting.push(asked);
-        None
     }
 
     /// Removes the requests that are meant.

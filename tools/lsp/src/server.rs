@@ -111,6 +111,15 @@ fn canceled(message: &Incoming) -> Option<&Value> {
     }
 }
 
+/// Lets a request wait. Returns it if too many wait already.
+fn delayed(waiting: &mut Vec<Request>, asked: Request) -> Option<Request> {
+    if waiting.len() >= WAITING {
+        return Some(asked);
+    }
+    waiting.push(asked);
+    None
+}
+
 fn has_id(request: &Request, id: &Value) -> bool {
     json!(request.id) == *id
 }
@@ -227,7 +236,7 @@ impl Server<'_> {
                 self.output.answer(asked.id, Value::Null);
             }
             (Stage::Running, method) if self.reading.delays(method) => {
-                let refused = self.reading.delay(asked);
+                let refused = delayed(&mut self.reading.waiting, asked);
                 let words = "the files of the workspace are still being read: try again";
                 self.refuse_all(refused, ErrorCode::RequestFailed, words);
             }
@@ -251,7 +260,11 @@ impl Server<'_> {
 
     fn answer(&mut self, asked: Request) {
         if asked.method == "workspace/diagnostic" {
-            let refused = self.closed.delay(asked, self.client.can_watch);
+            // Without a watch, nothing says when a file changes.
+            if self.closed.waiting.is_empty() && !self.client.can_watch {
+                self.closed.restart();
+            }
+            let refused = delayed(&mut self.closed.waiting, asked);
             let words = "others have asked for the same: try again";
             return self.refuse_all(refused, ErrorCode::RequestFailed, words);
         }

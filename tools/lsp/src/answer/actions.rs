@@ -204,30 +204,16 @@ fn changed(old: &str, new: &str) -> Option<(Range<usize>, String)> {
         return None;
     }
     // Whole lines that stay are left alone, so that an editor keeps its marks there.
-    let lines = |text: &str| {
-        text.split_inclusive('\n')
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
-    let (before, after) = (lines(old), lines(new));
-    let same = before
-        .iter()
-        .zip(&after)
-        .take_while(|(a, b)| a == b)
-        .count();
-    let (rest, other) = (&before[same..], &after[same..]);
-    let tail = rest
-        .iter()
-        .rev()
-        .zip(other.iter().rev())
-        .take_while(|(a, b)| a == b)
-        .count();
-    let start: usize = before[..same].iter().map(String::len).sum();
-    let end = old.len()
-        - rest[rest.len() - tail..]
-            .iter()
-            .map(String::len)
-            .sum::<usize>();
-    let text = other[..other.len() - tail].concat();
-    Some((start..end, text))
+    let start = common(old.split_inclusive('\n'), new.split_inclusive('\n'));
+    let (old, new) = (&old[start..], &new[start..]);
+    let ends = old.split_inclusive('\n').rev();
+    let end = common(ends, new.split_inclusive('\n').rev());
+    let text = new[..new.len() - end].to_owned();
+    Some((start..start + old.len() - end, text))
+}
+
+/// The length of the lines that are the same at the start.
+fn common<'t>(one: impl Iterator<Item = &'t str>, other: impl Iterator<Item = &'t str>) -> usize {
+    let same = one.zip(other).take_while(|(one, other)| one == other);
+    same.map(|(line, _)| line.len()).sum()
 }

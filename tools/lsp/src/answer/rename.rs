@@ -8,7 +8,7 @@ use crate::answer::tree::symbols::tree;
 use duologue::compile::{Files, Request};
 use duologue::diagnostic::Level;
 use duologue::protocol::{Bound, Builtin, Referent, Use};
-use duologue::repair::Edited;
+use duologue::repair::{Edited, applied};
 use duologue::source::{SourceId, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -95,7 +95,8 @@ pub fn rename(
         let identity = files
             .identity(&path)
             .map_err(|error| format!("cannot find {}: {error}", source.name()))?;
-        texts.insert(identity, replaced(source.text(), &spans, new));
+        let edits = spans.into_iter().map(|span| (span, new));
+        texts.insert(identity, applied(source.text(), edits.collect()).0);
     }
     let changed = Edited {
         files,
@@ -150,18 +151,6 @@ fn in_the_way(snapshot: &Snapshot, old: &str, spans: &[Span]) -> Result<(), Stri
         }
     }
     Ok(())
-}
-
-fn replaced(text: &str, spans: &[Span], new: &str) -> String {
-    let mut result = String::with_capacity(text.len());
-    let mut at = 0;
-    for span in spans {
-        let range = span.range();
-        result += &text[at..range.start.max(at)];
-        result += new;
-        at = range.end.max(at);
-    }
-    result + &text[at..]
 }
 
 /// Refuses if a name refers to something else than before, or if there are new errors.
