@@ -6,6 +6,7 @@ use duologue::check;
 use duologue::endpoint::{Endpoint, next};
 use duologue::graph::diagram::message_text;
 use duologue::graph::{StateGraph, Step};
+use duologue::languages::public_names::PublicNames;
 use duologue::languages::{Options, Target, public_names};
 use duologue::protocol::text::bounded_type_text;
 use duologue::protocol::{
@@ -184,19 +185,14 @@ impl About<'_> {
             );
         }
         text += &capacity(protocol);
-        if self.snapshot.compilation.checked.is_some() {
-            text += "\n";
-            for target in Target::ALL {
-                let names = public_names(program, target, self.options);
-                let found = match instance {
-                    Some(at) => names.instances.get(at),
-                    None => names.protocols.get(id.index()),
-                };
-                if let Some(found) = found.and_then(Option::as_ref) {
-                    let _ = writeln!(text, "- {}: `{}`", target.name(), found.name);
-                }
-            }
-        }
+        text += &self.generated("", |target, names| {
+            let found = match instance {
+                Some(at) => names.instances.get(at),
+                None => names.protocols.get(id.index()),
+            };
+            let name = &found?.as_ref()?.name;
+            Some(format!("- {}: `{name}`\n", target.name()))
+        });
         Some(text)
     }
 
@@ -264,33 +260,38 @@ impl About<'_> {
 
     /// What the two sides call in a state, target by target. The names are known only if the program has no errors.
     fn operations(&self, id: ProtocolId, protocol: &Protocol, at: StateId) -> String {
-        if self.snapshot.compilation.checked.is_none() {
-            return String::new();
-        }
-        let mut text = String::new();
-        for target in Target::ALL {
-            let names = public_names(self.snapshot.program(), target, self.options);
-            let Some(names) = names.state(id, at) else {
-                continue;
-            };
-            for side in Side::BOTH {
+        self.generated("In generated code:\n\n", |target, names| {
+            let names = names.state(id, at)?;
+            let lines = Side::BOTH.map(|side| {
                 let calls = names.calls(Endpoint::of(protocol, side).activity(at));
                 let calls = calls.iter().take(PARTS).map(|call| format!("`{call}`"));
                 let calls: Vec<String> = calls.collect();
                 let separator = if calls.is_empty() { "" } else { ": " };
-                let _ = writeln!(
-                    text,
-                    "- {}, {}: `{}`{separator}{}",
-                    target.name(),
-                    side.word(),
-                    names.endpoint(side),
-                    calls.join(", ")
-                );
-            }
+                let (target, endpoint) = (target.name(), names.endpoint(side));
+                let (side, calls) = (side.word(), calls.join(", "));
+                format!("- {target}, {side}: `{endpoint}`{separator}{calls}\n")
+            });
+            Some(lines.concat())
+        })
+    }
+
+    /// What code generated from a program without errors has, after a heading.
+    fn generated(
+        &self,
+        heading: &str,
+        line: impl Fn(Target, &PublicNames) -> Option<String>,
+    ) -> String {
+        if self.snapshot.compilation.checked.is_none() {
+            return String::new();
         }
-        match text.is_empty() {
-            true => text,
-            false => format!("\nIn generated code:\n\n{text}"),
+        let program = self.snapshot.program();
+        let lines = Target::ALL.into_iter().filter_map(|target| {
+            let names = public_names(program, target, self.options);
+            line(target, &names)
+        });
+        match lines.collect::<String>() {
+            lines if lines.is_empty() => lines,
+            lines => format!("\n{heading}{lines}"),
         }
     }
 
@@ -314,26 +315,13 @@ impl About<'_> {
                 state.name
             );
         }
-        if self.snapshot.compilation.checked.is_none() {
-            return Some(text);
-        }
-        let mut lines = String::new();
-        for target in Target::ALL {
-            let names = public_names(program, target, self.options);
-            let names = names.state(id, at);
-            if let Some(names) = names.and_then(|names| names.messages.get(position)) {
-                let _ = writeln!(
-                    lines,
-                    "- {}: `{}` sends it, `{}` is received",
-                    target.name(),
-                    names.send,
-                    names.received
-                );
-            }
-        }
-        if !lines.is_empty() {
-            let _ = write!(text, "\nIn generated code:\n\n{lines}");
-        }
+        text += &self.generated("In generated code:\n\n", |target, names| {
+            let names = names.state(id, at)?.messages.get(position)?;
+            let (target, send, received) = (target.name(), &names.send, &names.received);
+            Some(format!(
+                "- {target}: `{send}` sends it, `{received}` is received\n"
+            ))
+        });
         Some(text)
     }
 
@@ -373,15 +361,10 @@ impl About<'_> {
             }
         };
         text = with_docs(text, &declared.docs);
-        if self.snapshot.compilation.checked.is_some() {
-            text += "\n";
-            for target in Target::ALL {
-                let names = public_names(program, target, self.options);
-                if let Some(Some(found)) = names.types.get(id.index()) {
-                    let _ = writeln!(text, "- {}: `{found}`", target.name());
-                }
-            }
-        }
+        text += &self.generated("", |target, names| {
+            let found = names.types.get(id.index())?.as_ref()?;
+            Some(format!("- {}: `{found}`\n", target.name()))
+        });
         Some(text)
     }
 }
