@@ -6,14 +6,13 @@ use crate::commands::robots::read;
 use crate::terminal::Terminal;
 use clap::{Args, ValueEnum};
 use duologue::fingerprint::Fingerprint;
-use duologue::graph::diagram;
 use duologue::graph::promela::promela;
+use duologue::graph::{Step, diagram};
 use duologue::protocol::{Program, Protocol, ProtocolId};
 use duologue::relation::View;
 use duologue::source;
 use duologue_project::{Failure, Outcome};
-use duologue_site::picture::{self, Layout, MOST_ARROWS, MOST_STATES, Picture, Step, TooLarge};
-use std::collections::BTreeSet;
+use duologue_site::picture::{self, Layout, MOST_ARROWS, MOST_STATES, Picture, TooLarge};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -108,8 +107,8 @@ impl Graph {
                     }
                     picture::svg(&picture, &Layout::of(&picture))
                 }
-                Language::Dot => diagram::dot(protocol, &compiled.sources),
-                Language::Mermaid => diagram::mermaid(protocol, &compiled.sources),
+                Language::Dot => diagram::dot(protocol, &sources),
+                Language::Mermaid => diagram::mermaid(protocol, &sources),
                 Language::Promela => promela(protocol),
             })?;
         }
@@ -118,12 +117,12 @@ impl Graph {
 }
 
 /// The messages that a coverage of robots has seen of a protocol.
-fn seen(program: &Program, id: ProtocolId, path: &Path) -> Result<BTreeSet<Step>, Failure> {
+fn seen(program: &Program, id: ProtocolId, path: &Path) -> Result<Vec<Step>, Failure> {
     let protocol = program.protocol(id);
     let name = program.full_name(protocol.file, protocol.name.text());
     let own = || Fingerprint::of(View::of(program, id)).to_string();
     let fingerprint = (!protocol.is_generic()).then(own);
-    let mut seen: Option<BTreeSet<Step>> = None;
+    let mut seen: Option<Vec<Step>> = None;
     read(path, |coverage| {
         if coverage.protocol != name {
             return Ok(());

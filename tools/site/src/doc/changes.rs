@@ -1,11 +1,12 @@
 //! Findings, and verdicts on changes.
 
 use super::context::Context;
-use super::html::{Html, sentence};
 use super::talk::{PLAYED, play};
 use super::{Compared, Comparison};
+use crate::html::{Html, sentence};
 use duologue::diagnostic::Diagnostic;
-use duologue::protocol::{Next, Protocol, ProtocolId};
+use duologue::endpoint::next;
+use duologue::protocol::{Protocol, ProtocolId};
 use duologue::source::Sources;
 
 /// A finding.
@@ -78,10 +79,7 @@ fn spoken_here(protocol: &Protocol, names: &[&str]) -> usize {
         let Some(message) = messages.iter().find(|message| message.name.text() == *name) else {
             return count;
         };
-        at = match &message.next {
-            Next::End | Next::Error => None,
-            Next::State { state, .. } => Some(protocol.state(*state)),
-        };
+        at = next(protocol, &message.next);
     }
     names.len()
 }

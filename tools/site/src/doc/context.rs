@@ -1,11 +1,15 @@
 //! What every page needs.
 
 use super::addresses::Addresses;
-use super::html::Html;
+use crate::html::Html;
 use duologue::check::CheckedProgram;
+use duologue::diagnostic::counted;
 use duologue::languages::public_names::PublicNames;
 use duologue::languages::{Options, Target, public_names};
-use duologue::protocol::{Docs, Message, Program, ProtocolId, Referent, Side, StateId, Use};
+use duologue::name::Name;
+use duologue::protocol::{
+    Docs, FileId, Message, Program, ProtocolId, Referent, Side, StateId, Use,
+};
 use duologue::sizes::Size;
 use duologue::source::{SourceId, Sources, Span};
 use duologue::wire::Sizes;
@@ -48,6 +52,11 @@ impl<'a> Context<'a> {
     }
 
     /// The names in a range of a text.
+    /// The name of a declaration of a file, with its package.
+    pub fn full_name(&self, file: FileId, name: &Name) -> String {
+        self.program.full_name(file, name.text())
+    }
+
     pub fn uses_in(&self, span: Span) -> &[Use] {
         let start = (span.source, span.start);
         let from = self
@@ -224,16 +233,10 @@ pub fn the(side: Side) -> &'static str {
 
 /// How many bytes encoded values take.
 pub fn bytes(size: Size) -> String {
+    let bytes = |count: u64| counted(usize::try_from(count).unwrap_or(usize::MAX), "byte");
     match size.most {
-        Some(most) if most == size.least => counted_bytes(most),
-        Some(most) => format!("{} to {}", size.least, counted_bytes(most)),
-        None => format!("at least {}", counted_bytes(size.least)),
-    }
-}
-
-fn counted_bytes(count: u64) -> String {
-    match count {
-        1 => "1 byte".to_owned(),
-        count => format!("{count} bytes"),
+        Some(most) if most == size.least => bytes(most),
+        Some(most) => format!("{} to {}", size.least, bytes(most)),
+        None => format!("at least {}", bytes(size.least)),
     }
 }

@@ -1,7 +1,7 @@
 //! Documentation comments as Markdown. They are text from outside: HTML in them is shown as it is written, a link leads only to
 //! `http`, `https` or `mailto`, and an image is a link to it, so that no page requests anything.
 
-use super::html::Html;
+use crate::html::Html;
 use duologue::protocol::Docs;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 

@@ -3,13 +3,12 @@
 mod addresses;
 mod changes;
 mod context;
-mod html;
 mod markdown;
 mod pages;
 mod table;
 mod talk;
 
-use crate::picture::{self, Layout, Links};
+use crate::picture::{self, Layout};
 use crate::script;
 use context::Context;
 use duologue::check::CheckedProgram;
@@ -65,9 +64,7 @@ pub fn site(input: &Input<'_>) -> Vec<OutputFile> {
     let mut placed = vec![false; input.findings.len()];
     for (index, protocol) in program.protocols.iter().enumerate() {
         let id = ProtocolId::new(index);
-        let name = context
-            .program
-            .full_name(protocol.file, protocol.name.text());
+        let name = context.full_name(protocol.file, &protocol.name);
         let versions = input.versions.as_ref();
         let verdict = versions.and_then(|versions| changes::verdict(&context, id, &name, versions));
         let mut findings = Vec::new();
@@ -142,9 +139,7 @@ pub fn playable(checked: &CheckedProgram, sources: &Sources, options: &Options) 
     let all = inputs.flat_map(|file| file.protocols.iter().map(move |id| (file, *id)));
     let playable = all.map(|(file, id)| {
         let protocol = program.protocol(id);
-        let links = Links {
-            state: &|state| format!("#{}", protocol.state(state).name),
-        };
+        let links = |state| format!("#{}", protocol.state(state).name);
         let picture = picture::whole(protocol, sources).ok();
         let states = protocol.states.iter();
         let states = states.map(|state| state.name.span.start as usize);

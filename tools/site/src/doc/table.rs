@@ -1,7 +1,7 @@
 //! What the stepper knows about a protocol, as JSON.
 
 use super::context::Context;
-use super::html::Html;
+use crate::html::Html;
 use duologue::graph::diagram::entry_text;
 use duologue::protocol::text::builtin_word;
 use duologue::protocol::{Builtin, Definition, Entry, Lengths, Next, ProtocolId, Type, TypeId};

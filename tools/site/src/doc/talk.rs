@@ -1,7 +1,7 @@
 //! Shortest dialogues, of which a page shows a part that does not grow with the protocol.
 
 use super::context::Context;
-use super::html::Html;
+use crate::html::Html;
 use duologue::graph::{Step, Way};
 use duologue::protocol::{Next, ProtocolId, Side, StateId};
 

@@ -8,6 +8,7 @@ mod layout;
 mod simplex;
 mod svg;
 
+use duologue::graph::Step;
 use duologue::graph::diagram::{message_text, title, turn};
 use duologue::protocol::{Message, Next, Protocol, Side, StateId};
 use duologue::source::Sources;
@@ -109,15 +110,6 @@ impl Picture {
             arrow.missing = arrow.steps.iter().map(|step| is_missing(*step)).collect();
         }
     }
-}
-
-/// The message at a position in a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Step {
-    /// The state.
-    pub state: StateId,
-    /// The position.
-    pub message: usize,
 }
 
 /// The whole protocol.

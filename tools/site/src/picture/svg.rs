@@ -1,7 +1,9 @@
 //! A picture as SVG: one text, which needs no fonts, scripts or other files, and follows the reader's choice of light or dark.
 
 use super::layout::{Area, LINE, Layout, width};
-use super::{Node, Picture, Step};
+use super::{Node, Picture};
+use crate::html::Html;
+use duologue::graph::Step;
 use duologue::protocol::{Side, StateId};
 use std::fmt::Write;
 
@@ -34,33 +36,30 @@ pub fn svg(picture: &Picture, layout: &Layout) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" role=\"img\">\n\
          <title>{}</title>\n<desc>{}</desc>\n<style>{STYLE}</style>\n{TIP}\n\
          <rect class=\"paper\" width=\"{w}\" height=\"{h}\"/>\n",
-        escaped(&picture.name),
-        escaped(&picture.summary),
+        Html::text(&picture.name),
+        Html::text(&picture.summary),
     );
     body(&mut text, picture, layout, None);
     text + "</svg>\n"
 }
 
-/// Where the parts of a picture in a page lead.
-pub struct Links<'a> {
-    /// The address of a state's page.
-    pub state: &'a dyn Fn(StateId) -> String,
-}
+/// The addresses of the pages of states, to which inline pictures link.
+pub type Links<'a> = &'a dyn Fn(StateId) -> String;
 
 /// The text of a picture inside a page, whose style sheet colors it. Its boxes are links, and scripts find its states and messages
 /// by `data-state` and `data-step`.
 #[must_use]
-pub fn inline(picture: &Picture, layout: &Layout, links: &Links<'_>) -> String {
+pub fn inline(picture: &Picture, layout: &Layout, links: Links<'_>) -> String {
     let (w, h) = (number(layout.width.ceil()), number(layout.height.ceil()));
     let mut text = format!(
         "<svg width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" role=\"group\" aria-label=\"{}\">{TIP}\n",
-        escaped(&picture.summary)
+        Html::text(&picture.summary)
     );
     body(&mut text, picture, layout, Some(links));
     text + "</svg>\n"
 }
 
-fn body(text: &mut String, picture: &Picture, layout: &Layout, links: Option<&Links<'_>>) {
+fn body(text: &mut String, picture: &Picture, layout: &Layout, links: Option<Links<'_>>) {
     text.push_str("<g class=\"arrow\">\n");
     for (arrow, points) in picture.arrows.iter().zip(&layout.curves) {
         let is_missing = !arrow.missing.is_empty() && !arrow.missing.contains(&false);
@@ -99,11 +98,11 @@ fn body(text: &mut String, picture: &Picture, layout: &Layout, links: Option<&Li
                 let cut = if *is_whole { "" } else { " cut" };
                 let class = format!("state {side}{cut}");
                 if let Some(links) = links {
-                    let (address, index) = ((links.state)(*id), id.index());
+                    let (address, index) = (links(*id), id.index());
                     let _ = write!(
                         text,
                         "<a href=\"{}\" data-state=\"{index}\">",
-                        escaped(&address)
+                        Html::text(&address)
                     );
                 }
                 text.push_str(&rectangle(area, &class, 8.0));
@@ -155,7 +154,7 @@ fn lines(
                 area.x
             }),
             number(y),
-            escaped(line)
+            Html::text(line)
         );
         y += LINE;
     }
@@ -203,22 +202,4 @@ fn number(value: f64) -> String {
         "-0" => "0".to_owned(),
         text => text.to_owned(),
     }
-}
-
-fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            // Control characters are not allowed in XML, and others change the direction of the text around them.
-            letter if letter.is_control() || "\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\u{fffe}\u{ffff}".contains(letter) => {
-                escaped.push(char::REPLACEMENT_CHARACTER);
-            }
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
 }

@@ -5,9 +5,10 @@ use crate::doc::Comparison;
 use crate::doc::addresses::INDEX;
 use crate::doc::changes::FindingView;
 use crate::doc::context::Context;
-use crate::doc::html::Html;
 use crate::doc::markdown::summary;
+use crate::html::Html;
 use askama::Template;
+use duologue::diagnostic::counted;
 use duologue::protocol::{Definition, Docs, ProtocolId, TypeDeclaration, TypeId};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -63,12 +64,7 @@ pub fn page(
         against: versions.map_or("", |versions| versions.against),
         changes: changes.collect(),
     };
-    Page {
-        address: INDEX.to_owned(),
-        title: "Everything".to_owned(),
-        crumbs: Vec::new(),
-        content: template.render(),
-    }
+    Page::new(INDEX, "Everything".to_owned(), &template)
 }
 
 /// The page of each protocol and instance, by full name.
@@ -77,21 +73,11 @@ fn pages<'a>(context: &'a Context<'_>) -> BTreeMap<String, &'a str> {
     let protocols = program.protocols.iter().enumerate();
     let protocols = protocols.map(|(index, protocol)| {
         let page = context.addresses.protocol(ProtocolId::new(index));
-        (
-            context
-                .program
-                .full_name(protocol.file, protocol.name.text()),
-            page,
-        )
+        (context.full_name(protocol.file, &protocol.name), page)
     });
     let instances = program.instances.iter().map(|instance| {
         let page = context.addresses.protocol(instance.protocol);
-        (
-            context
-                .program
-                .full_name(instance.file, instance.name.text()),
-            page,
-        )
+        (context.full_name(instance.file, &instance.name), page)
     });
     protocols.chain(instances).collect()
 }
@@ -114,10 +100,7 @@ fn folders(context: &Context<'_>) -> Vec<Folder> {
         for id in &file.protocols {
             let protocol = context.program.protocol(*id);
             let address = context.addresses.protocol(*id);
-            let states = match protocol.states.len() {
-                1 => "1 state".to_owned(),
-                many => format!("{many} states"),
-            };
+            let states = counted(protocol.states.len(), "state");
             protocols.push(row(&states, address, protocol.name.text(), &protocol.docs));
         }
         for id in &file.types {
@@ -160,9 +143,7 @@ pub fn search(context: &Context<'_>) -> String {
     let mut entries = Vec::new();
     for (index, protocol) in context.program.protocols.iter().enumerate() {
         let id = ProtocolId::new(index);
-        let name = context
-            .program
-            .full_name(protocol.file, protocol.name.text());
+        let name = context.full_name(protocol.file, &protocol.name);
         let address = context.addresses.protocol(id);
         entries.push(json!([name, "protocol", address, summary(&protocol.docs)]));
         for state in protocol.state_ids() {
@@ -176,17 +157,13 @@ pub fn search(context: &Context<'_>) -> String {
     }
     for (index, declared) in context.program.types.iter().enumerate() {
         let id = TypeId::new(index);
-        let name = context
-            .program
-            .full_name(declared.file, declared.name.text());
+        let name = context.full_name(declared.file, &declared.name);
         let kind = kind(declared);
         let address = context.addresses.ty(id);
         entries.push(json!([name, kind, address, summary(&declared.docs)]));
     }
     for instance in &context.program.instances {
-        let name = context
-            .program
-            .full_name(instance.file, instance.name.text());
+        let name = context.full_name(instance.file, &instance.name);
         let address = context.addresses.protocol(instance.protocol);
         entries.push(json!([name, "instance", address, summary(&instance.docs)]));
     }

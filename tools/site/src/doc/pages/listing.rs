@@ -2,7 +2,7 @@
 
 use super::page::Page;
 use crate::doc::context::Context;
-use crate::doc::html::Html;
+use crate::html::Html;
 use askama::Template;
 use duologue::name::Name;
 use duologue::protocol::{FileId, Referent};
@@ -25,12 +25,11 @@ pub fn page(context: &Context<'_>, id: FileId) -> Page {
         docs: context.docs(&file.docs),
         lines: lines(context, id),
     };
-    Page {
-        address: context.addresses.file(id.index()).to_owned(),
-        title: file.path.clone(),
-        crumbs: Vec::new(),
-        content: template.render(),
-    }
+    Page::new(
+        context.addresses.file(id.index()),
+        file.path.clone(),
+        &template,
+    )
 }
 
 fn lines(context: &Context<'_>, id: FileId) -> Vec<Html> {

@@ -1,7 +1,7 @@
 //! What all pages have in common.
 
 use crate::doc::addresses::INDEX;
-use crate::doc::html::Html;
+use crate::html::Html;
 use askama::Template;
 use duologue::languages::OutputFile;
 
@@ -31,6 +31,16 @@ struct Whole<'a> {
 }
 
 impl Page {
+    /// A page that is no part of another.
+    pub fn new(address: &str, title: String, content: &impl Template) -> Page {
+        Page {
+            address: address.to_owned(),
+            title,
+            crumbs: Vec::new(),
+            content: content.render(),
+        }
+    }
+
     pub fn file(self, site: &str) -> OutputFile {
         let content = self.content.expect("writing to a text cannot fail");
         let whole = Whole {

@@ -3,9 +3,9 @@
 use super::page::Page;
 use crate::doc::changes::{FindingView, VerdictView};
 use crate::doc::context::{Context, the};
-use crate::doc::html::{Html, sentence};
 use crate::doc::table;
-use crate::picture::{self, Layout, Links};
+use crate::html::{Html, sentence};
+use crate::picture::{self, Layout};
 use askama::Template;
 use duologue::fingerprint::Fingerprint;
 use duologue::graph::diagram::turn;
@@ -52,12 +52,8 @@ pub fn page(
     findings: Vec<FindingView>,
 ) -> Page {
     let protocol = context.program.protocol(id);
-    let full_name = context
-        .program
-        .full_name(protocol.file, protocol.name.text());
-    let links = Links {
-        state: &|state| context.addresses.state(id, state).to_owned(),
-    };
+    let full_name = context.full_name(protocol.file, &protocol.name);
+    let links = |state| context.addresses.state(id, state).to_owned();
     let (picture, no_picture) = match picture::whole(protocol, context.sources) {
         Ok(picture) => {
             let drawn = picture::inline(&picture, &Layout::of(&picture), &links);
@@ -90,12 +86,7 @@ pub fn page(
         states: states.collect(),
         table: table::table(context, id),
     };
-    Page {
-        address: context.addresses.protocol(id).to_owned(),
-        title: full_name.clone(),
-        crumbs: Vec::new(),
-        content: template.render(),
-    }
+    Page::new(context.addresses.protocol(id), full_name.clone(), &template)
 }
 
 fn facts(context: &Context<'_>, id: ProtocolId) -> Vec<Fact> {

@@ -2,9 +2,9 @@
 
 use super::page::{Crumb, Page};
 use crate::doc::context::{Context, bytes, the};
-use crate::doc::html::Html;
 use crate::doc::talk::{self, Talk};
-use crate::picture::{self, Layout, Links};
+use crate::html::Html;
+use crate::picture::{self, Layout};
 use askama::Template;
 use duologue::endpoint::Endpoint;
 use duologue::graph::diagram::title;
@@ -97,12 +97,8 @@ pub fn page(context: &Context<'_>, id: ProtocolId, state: StateId, around: &Surr
     let leading = &around.leading[state.index()];
     let encodings = context.sizes.messages(declared, &[]);
     let messages = encodings.zip(&declared.messages);
-    let full_name = context
-        .program
-        .full_name(protocol.file, protocol.name.text());
-    let links = Links {
-        state: &|state| context.addresses.state(id, state).to_owned(),
-    };
+    let full_name = context.full_name(protocol.file, &protocol.name);
+    let links = |state| context.addresses.state(id, state).to_owned();
     let picture = picture::beside(protocol, context.sources, state, leading);
     let template = StatePage {
         picture: Html::markup(picture::inline(&picture, &Layout::of(&picture), &links)),

@@ -2,7 +2,7 @@
 
 use super::page::Page;
 use crate::doc::context::{Context, bytes};
-use crate::doc::html::Html;
+use crate::html::Html;
 use askama::Template;
 use duologue::protocol::text::bounded_type_text;
 use duologue::protocol::{Definition, Lengths, Program, ProtocolId, StateId, Type, TypeId};
@@ -83,9 +83,7 @@ fn add(users: &mut [Vec<User>], id: TypeId, user: User) {
 
 pub fn page(context: &Context<'_>, id: TypeId, users: &Users) -> Page {
     let declared = context.program.ty(id);
-    let full_name = context
-        .program
-        .full_name(declared.file, declared.name.text());
+    let full_name = context.full_name(declared.file, &declared.name);
     let (kind, parts_title, target, parts) = definition(context, id);
     let users = &users.0[id.index()];
     let names = context.names.iter();
@@ -114,12 +112,7 @@ pub fn page(context: &Context<'_>, id: TypeId, users: &Users) -> Page {
         more_users: users.len().saturating_sub(USERS),
         place: context.place(declared.name.span),
     };
-    Page {
-        address: context.addresses.ty(id).to_owned(),
-        title: full_name.clone(),
-        crumbs: Vec::new(),
-        content: template.render(),
-    }
+    Page::new(context.addresses.ty(id), full_name.clone(), &template)
 }
 
 fn used_by(context: &Context<'_>, user: User) -> Html {
