@@ -3,6 +3,7 @@
 use super::problem::Problem;
 use duologue::name::nearest;
 use duologue::protocol::Side;
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
@@ -339,6 +340,11 @@ impl<'a> Event<'a> {
     }
 }
 
+/// A text that refers to the document where it is written there without escapes.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+
 /// The values that a mapping has found.
 #[derive(Default)]
 struct Found<'de> {
@@ -353,14 +359,23 @@ struct Slot<'n, 'f, 'de> {
 }
 
 impl<'de> Slot<'_, '_, 'de> {
-    fn keep<E: serde::de::Error>(self, text: Cow<'de, str>) -> Result<(), E> {
+    fn keep<E: serde::de::Error>(self, text: Option<Cow<'de, str>>) -> Result<(), E> {
         if self.is_root {
             return Err(E::custom("this is a single value, not a JSON object"));
         }
         if let Some(part) = self.node.part {
-            self.found.values[part] = Some(text);
+            self.found.values[part] = text;
         }
         Ok(())
+    }
+
+    /// What is read of a value inside this one.
+    fn inner<'s>(&'s mut self, node: &'s Node) -> Slot<'s, 's, 'de> {
+        Slot {
+            node,
+            found: self.found,
+            is_root: false,
+        }
     }
 }
 
@@ -380,19 +395,19 @@ impl<'de> Visitor<'de> for Slot<'_, '_, 'de> {
     }
 
     fn visit_borrowed_str<E: serde::de::Error>(self, text: &'de str) -> Result<(), E> {
-        self.keep(Cow::Borrowed(text))
+        self.keep(Some(Cow::Borrowed(text)))
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
-        self.keep(Cow::Owned(text.to_owned()))
+        self.keep(Some(Cow::Owned(text.to_owned())))
     }
 
     fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<(), E> {
-        self.keep(Cow::Owned(number.to_string()))
+        self.keep(Some(Cow::Owned(number.to_string())))
     }
 
     fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<(), E> {
-        self.keep(Cow::Owned(number.to_string()))
+        self.keep(Some(Cow::Owned(number.to_string())))
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<(), E> {
@@ -401,40 +416,28 @@ impl<'de> Visitor<'de> for Slot<'_, '_, 'de> {
                 "the session is not a whole number of at most 64 bits: write it as a string";
             return Err(E::custom(words));
         }
-        self.keep(Cow::Owned(number.to_string()))
+        self.keep(Some(Cow::Owned(number.to_string())))
     }
 
     fn visit_bool<E: serde::de::Error>(self, is: bool) -> Result<(), E> {
-        self.keep(Cow::Borrowed(if is { "true" } else { "false" }))
+        self.keep(Some(Cow::Borrowed(if is { "true" } else { "false" })))
     }
 
     fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
-        if self.is_root {
-            return Err(E::custom("this is a single value, not a JSON object"));
-        }
-        if let Some(part) = self.node.part {
-            self.found.values[part] = None;
-        }
-        Ok(())
+        self.keep(None)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(child) = map.next_key_seed(Key(self.node))? {
-            match child {
-                Some(node) => map.next_value_seed(Slot {
-                    node,
-                    found: self.found,
-                    is_root: false,
-                })?,
-                None => {
-                    map.next_value::<IgnoredAny>()?;
-                }
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Text(name)) = map.next_key()? {
+            match self.node.child(&name) {
+                Some(node) => map.next_value_seed(self.inner(node))?,
+                None => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
         if self.is_root {
             return Err(A::Error::custom("this is a list, not a JSON object"));
         }
@@ -444,13 +447,7 @@ impl<'de> Visitor<'de> for Slot<'_, '_, 'de> {
                 false => self.node.child(&index.to_string()),
             };
             let more = match child {
-                Some(node) => list
-                    .next_element_seed(Slot {
-                        node,
-                        found: self.found,
-                        is_root: false,
-                    })?
-                    .is_some(),
+                Some(node) => list.next_element_seed(self.inner(node))?.is_some(),
                 None => list.next_element::<IgnoredAny>()?.is_some(),
             };
             if !more {
@@ -458,28 +455,5 @@ impl<'de> Visitor<'de> for Slot<'_, '_, 'de> {
             }
         }
         Ok(())
-    }
-}
-
-/// A member's name, which is compared with the children of a node and not kept.
-struct Key<'n>(&'n Node);
-
-impl<'de, 'n> DeserializeSeed<'de> for Key<'n> {
-    type Value = Option<&'n Node>;
-
-    fn deserialize<D: serde::Deserializer<'de>>(self, input: D) -> Result<Self::Value, D::Error> {
-        input.deserialize_str(self)
-    }
-}
-
-impl<'de, 'n> Visitor<'de> for Key<'n> {
-    type Value = Option<&'n Node>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a name")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(self.0.child(text))
     }
 }

@@ -1,110 +1,99 @@
 //! Traces and logs of OpenTelemetry as JSON: an event of a span, or a record of a log, is an event of a session if its attributes say
 //! so.
 
-use super::event::{Event, Kind, WORDS, Word, logged};
+use super::event::{Event, Kind, Text, WORDS, Word, logged};
 use super::problem::Problem;
 use duologue::protocol::Side;
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::borrow::Cow;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Document<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     resource_spans: Vec<ResourceSpans<'a>>,
-    #[serde(borrow, default)]
     resource_logs: Vec<ResourceLogs<'a>>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct ResourceSpans<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     resource: Attributed<'a>,
-    #[serde(borrow, default)]
     scope_spans: Vec<ScopeSpans<'a>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct ScopeSpans<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     spans: Vec<Span<'a>>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Span<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     span_id: Option<Text<'a>>,
-    #[serde(borrow, default)]
     attributes: Vec<Attribute<'a>>,
-    #[serde(borrow, default)]
     events: Vec<SpanEvent<'a>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct SpanEvent<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     name: Option<Text<'a>>,
-    #[serde(borrow, default)]
-    attributes: Vec<Attribute<'a>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ResourceLogs<'a> {
-    #[serde(borrow, default)]
-    resource: Attributed<'a>,
-    #[serde(borrow, default)]
-    scope_logs: Vec<ScopeLogs<'a>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ScopeLogs<'a> {
-    #[serde(borrow, default)]
-    log_records: Vec<LogRecord<'a>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LogRecord<'a> {
-    #[serde(borrow, default)]
-    span_id: Option<Text<'a>>,
-    #[serde(borrow, default)]
-    body: Option<Value<'a>>,
-    #[serde(borrow, default)]
     attributes: Vec<Attribute<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-struct Attributed<'a> {
-    #[serde(borrow, default)]
+#[serde(rename_all = "camelCase", default)]
+struct ResourceLogs<'a> {
+    #[serde(borrow)]
+    resource: Attributed<'a>,
+    scope_logs: Vec<ScopeLogs<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ScopeLogs<'a> {
+    #[serde(borrow)]
+    log_records: Vec<LogRecord<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct LogRecord<'a> {
+    #[serde(borrow)]
+    span_id: Option<Text<'a>>,
+    body: Option<Value<'a>>,
     attributes: Vec<Attribute<'a>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Attributed<'a> {
+    #[serde(borrow)]
+    attributes: Vec<Attribute<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Attribute<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     key: Option<Text<'a>>,
-    #[serde(borrow, default)]
     value: Option<Value<'a>>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Value<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     string_value: Option<Text<'a>>,
-    #[serde(default)]
     int_value: Option<Json>,
 }
-
-/// A text that refers to the document where it is written there without escapes.
-#[derive(Clone, Deserialize)]
-#[serde(transparent)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Value<'a> {
     fn text(&self) -> Option<Cow<'a, str>> {
