@@ -396,10 +396,7 @@ fn unsent_finding(table: &Table<'_>, id: &str, side: Side, logged: Logged) -> Fi
     let (sender, receiver) = (side.word(), side.dual().word());
     let received = name(table, logged.message);
     let found = Finding {
-        line: KeptLine {
-            place: logged.place,
-            ..KeptLine::default()
-        },
+        line: KeptLine::at(logged.place, logged.byte),
         message: format!("the {receiver} received {received}, which the {sender} has not sent"),
         label: format!("session `{id}`"),
         ..Finding::default()

@@ -227,10 +227,7 @@ impl<'t, 'p> Checker<'t, 'p> {
                 view.is_wrong = true;
                 let kept = match keeps {
                     true => KeptLine::of(line, event.place(line.text)),
-                    false => KeptLine {
-                        place: line.place,
-                        ..KeptLine::default()
-                    },
+                    false => KeptLine::at(line.place, line.byte),
                 };
                 self.kept += usize::from(keeps);
                 wrong = Some(Wrong {
@@ -264,6 +261,7 @@ impl<'t, 'p> Checker<'t, 'p> {
             message,
             position,
             place: line.place,
+            byte: line.byte,
         };
         let is_sent = index(from) == at;
         let way = &mut pair.ways[index(from)];
@@ -287,10 +285,7 @@ impl<'t, 'p> Checker<'t, 'p> {
                 let line = match keeps && !is_sent {
                     true => KeptLine::whole(line),
                     // The line came earlier; its text may be read again.
-                    false => KeptLine {
-                        place: received.place,
-                        ..KeptLine::default()
-                    },
+                    false => KeptLine::at(received.place, received.byte),
                 };
                 way.altered = Some(Altered {
                     sent,

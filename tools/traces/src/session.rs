@@ -41,6 +41,15 @@ pub struct KeptLine {
 }
 
 impl KeptLine {
+    /// Where a line is whose text is not kept.
+    pub(super) fn at(place: Place, byte: u64) -> KeptLine {
+        KeptLine {
+            place,
+            byte,
+            ..KeptLine::default()
+        }
+    }
+
     /// Keeps the beginning of a line, all of which is marked.
     #[must_use]
     pub fn whole(line: &Line<'_>) -> KeptLine {
@@ -285,6 +294,8 @@ pub(super) struct Logged {
     /// How many messages the log has before it.
     pub position: u32,
     pub place: Place,
+    /// The first byte of its line.
+    pub byte: u64,
 }
 
 /// A message that was not received as it was sent.

@@ -10,7 +10,7 @@ use duologue_traces::{
     Checker, Event, Finding, KeptLine, Line, Mapping, Place, Problem, Stop, Transcript, otlp_events,
 };
 use std::fs::{File, Metadata};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// The most bytes in a line. One of OpenTelemetry is a document.
@@ -68,49 +68,22 @@ pub enum Taken {
 
 /// Reads the lines again whose texts findings lack, where the logs are files.
 pub fn complete(found: &mut [Finding], logs: &[PathBuf]) {
-    for (number, text) in (0_u32..).zip(logs) {
-        let (_, path) = named(text);
-        let lacks =
-            |found: &&mut Finding| found.line.place.log == number && found.line.text.is_empty();
-        let mut open: Vec<&mut Finding> = found.iter_mut().filter(lacks).collect();
-        open.sort_by_key(|found| found.line.place.line);
-        if open.is_empty() || !path.is_file() {
-            continue;
-        }
-        let Ok(file) = File::open(&path) else {
+    let lines = found.iter_mut().map(|found| &mut found.line);
+    for kept in lines.filter(|line| line.text.is_empty()) {
+        let (_, path) = named(&logs[kept.place.log as usize]);
+        let file = File::open(&path).ok().filter(|_| path.is_file());
+        let Some(mut file) = file.filter(|mut file| file.seek(SeekFrom::Start(kept.byte)).is_ok())
+        else {
             continue;
         };
-        let mut input = BufReader::new(file);
-        let mut open = open.into_iter().peekable();
-        let (mut number, mut byte) = (0, 0);
         let mut text = Vec::new();
-        while let Some(wanted) = open.peek().map(|found| found.line.place.line) {
-            text.clear();
-            // Of a longer line the rest is read as further parts, whose numbers are the same.
-            let limit = u64::try_from(LINE_LIMIT).unwrap_or(u64::MAX);
-            match (&mut input).take(limit).read_until(b'\n', &mut text) {
-                Ok(1..) => {}
-                Ok(0) | Err(_) => break,
-            }
-            number += 1;
-            while number == wanted
-                && let Some(found) = open.next_if(|found| found.line.place.line == number)
-            {
-                found.line = KeptLine::whole(&line(
-                    found.line.place.log,
-                    number,
-                    byte,
-                    without_end(&text),
-                ));
-            }
-            byte += length(&text);
-            while text.last() != Some(&b'\n') {
-                text.clear();
-                match (&mut input).take(limit).read_until(b'\n', &mut text) {
-                    Ok(1..) => byte += length(&text),
-                    Ok(0) | Err(_) => break,
-                }
-            }
+        let limit = u64::try_from(LINE_LIMIT).unwrap_or(u64::MAX);
+        let read = BufReader::new(&mut file)
+            .take(limit)
+            .read_until(b'\n', &mut text);
+        if let Ok(1..) = read {
+            let Place { log, line: number } = kept.place;
+            *kept = KeptLine::whole(&line(log, number, kept.byte, without_end(&text)));
         }
     }
 }
