@@ -9,6 +9,7 @@ use duologue::diagnostic::counted;
 use duologue::name::nearest;
 use duologue::protocol::Side;
 use duologue::source::Span;
+use serde::Serialize;
 
 /// Something that is wrong in a log.
 #[derive(Debug, Default)]
@@ -34,7 +35,7 @@ pub struct Finding {
 }
 
 /// The first wrong event of a session.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Verdict {
     /// The session.
     pub session: String,
@@ -47,6 +48,7 @@ pub struct Verdict {
     /// What was allowed.
     pub allowed: Vec<String>,
     /// Who is to blame.
+    #[serde(skip)]
     pub blame: Blame,
 }
 

@@ -3,30 +3,33 @@
 use super::blame::Finding;
 use super::session::{Gap, Place, Session};
 use super::table::OVER;
+use serde::Serialize;
 use std::sync::Arc;
 
-/// What a protocol's sessions were.
-#[derive(Clone, Debug, Default)]
+/// The sessions of a protocol, by what became of them. Within version 1 of the report, fields are only added.
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Counts {
-    /// All of them.
+    /// How many sessions there are.
     pub sessions: u64,
-    /// Their messages; one that both sides log counts twice.
+    /// How many messages they have.
     pub messages: u64,
-    /// Those that came to an end of the protocol.
+    /// How many sessions came to an end of the protocol.
     pub finished: u64,
-    /// Those that a side left earlier, by state.
+    /// How many sessions a side left earlier.
     pub left: u64,
-    /// Those with a wrong event.
-    pub wrong: u64,
-    /// Those that were seen in part, with an event that does not follow from what was seen.
-    pub partial: u64,
-    /// The lines that have no event that the mapping names.
-    pub unnamed: u64,
-    /// Those that go on after the end of the log.
+    /// How many sessions go on at the end of the logs.
     pub unfinished: u64,
+    /// How many sessions have a wrong event.
+    pub wrong: u64,
+    /// How many sessions were seen in part, and have an event that does not follow from what was seen.
+    pub partial: u64,
+    /// How many lines of sessions have no event that the mapping names.
+    pub unnamed: u64,
     /// Which transitions were seen.
+    #[serde(skip)]
     pub covered: Vec<bool>,
     /// For each state, how many sessions are unfinished there, and the first of them.
+    #[serde(skip)]
     pub open: Vec<(u64, Option<Unfinished>)>,
 }
 

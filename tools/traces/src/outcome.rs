@@ -18,22 +18,9 @@ const UNFINISHED: &str = "trace-unfinished";
 pub struct Summary {
     /// The name of the protocol.
     pub name: String,
-    /// How many sessions there are.
-    pub sessions: u64,
-    /// How many messages they have.
-    pub messages: u64,
-    /// How many sessions came to an end of the protocol.
-    pub finished: u64,
-    /// How many sessions a side left earlier.
-    pub left: u64,
-    /// How many sessions go on at the end of the logs.
-    pub unfinished: u64,
-    /// How many sessions have a wrong event.
-    pub wrong: u64,
-    /// How many sessions were seen in part, and have an event that does not follow from what was seen.
-    pub partial: u64,
-    /// How many lines of sessions have no event that the mapping names.
-    pub unnamed: u64,
+    /// Its sessions.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// How many transitions were seen.
     pub covered: usize,
     /// How many there are.
@@ -70,11 +57,8 @@ pub struct Said {
 pub struct Judged {
     log: String,
     line: u64,
-    session: String,
-    protocol: String,
-    state: String,
-    message: String,
-    allowed: Vec<String>,
+    #[serde(flatten)]
+    verdict: Verdict,
     /// `client`, `server` or `channel`; `null` if that is not known.
     blame: Option<&'static str>,
     /// `sender`, `receiver`, `channel`, `sender or channel`, or `nobody`.
@@ -129,11 +113,7 @@ fn judged(verdict: &Verdict, place: Place, logs: &[String]) -> Judged {
     Judged {
         log: logs.get(place.log as usize).cloned().unwrap_or_default(),
         line: place.line,
-        session: verdict.session.clone(),
-        protocol: verdict.protocol.clone(),
-        state: verdict.state.clone(),
-        message: verdict.message.clone(),
-        allowed: verdict.allowed.clone(),
+        verdict: verdict.clone(),
         blame,
         role,
     }
@@ -166,14 +146,7 @@ fn summary(table: &Table<'_>, counts: &Counts) -> Summary {
     });
     Summary {
         name: table.name.clone(),
-        sessions: counts.sessions,
-        messages: counts.messages,
-        finished: counts.finished,
-        left: counts.left,
-        unfinished: counts.unfinished,
-        wrong: counts.wrong,
-        partial: counts.partial,
-        unnamed: counts.unnamed,
+        counts: counts.clone(),
         covered: counts.covered.iter().filter(|seen| **seen).count(),
         transitions: table.transitions(),
         missing: missing.take(MOST).collect(),

@@ -183,7 +183,7 @@ impl Trace {
         }
         let is_cut = !self.follow && logs.iter().any(|log| !log.is_over);
         let cut = "interrupted: the logs were not read to their end";
-        let wrong: u64 = found.protocols.iter().map(|one| one.wrong).sum();
+        let wrong: u64 = found.protocols.iter().map(|one| one.counts.wrong).sum();
         let mut list = compiled.diagnostics.iter();
         if is_wrong || wrong > 0 || found.more > 0 || list.any(|found| found.level == Level::Deny) {
             if is_cut {
@@ -381,15 +381,15 @@ fn text(summary: &Summary) -> String {
     let mut text = format!(
         "{}: {}, {}",
         styled(NAME, &summary.name),
-        counted(number(summary.sessions), "session"),
-        counted(number(summary.messages), "message"),
+        counted(number(summary.counts.sessions), "session"),
+        counted(number(summary.counts.messages), "message"),
     );
     let parts = [
-        (summary.finished, "finished", GOOD),
-        (summary.left, "left early", QUIET),
-        (summary.unfinished, "unfinished", WARNING),
-        (summary.partial, "seen in part", WARNING),
-        (summary.wrong, "wrong", crate::terminal::ERROR),
+        (summary.counts.finished, "finished", GOOD),
+        (summary.counts.left, "left early", QUIET),
+        (summary.counts.unfinished, "unfinished", WARNING),
+        (summary.counts.partial, "seen in part", WARNING),
+        (summary.counts.wrong, "wrong", crate::terminal::ERROR),
     ];
     let parts = parts.iter().filter(|(count, ..)| *count > 0);
     let parts = parts.map(|(count, words, style)| format!("{count} {}", styled(*style, words)));
@@ -397,8 +397,8 @@ fn text(summary: &Summary) -> String {
     if !parts.is_empty() {
         let _ = write!(text, ": {}", parts.join(", "));
     }
-    if summary.unnamed > 0 {
-        let lines = counted(number(summary.unnamed), "line");
+    if summary.counts.unnamed > 0 {
+        let lines = counted(number(summary.counts.unnamed), "line");
         let _ = write!(
             text,
             "\n    {lines} without an event that the mapping names"
