@@ -179,39 +179,32 @@ impl Document {
         span: impl Fn(std::ops::Range<usize>) -> Span,
     ) -> (Config, Vec<Diagnostic>) {
         let mut errors = Vec::new();
+        let wrong = |at, text| Diagnostic::error("configuration", span(at), text);
         if *self.version.get_ref() != 1 {
             let text = format!(
                 "there is no version {} of the configuration",
                 self.version.get_ref()
             );
-            errors.push(
-                Diagnostic::error("configuration", span(self.version.span()), text)
-                    .help("write `version = 1`"),
-            );
+            errors.push(wrong(self.version.span(), text).help("write `version = 1`"));
         }
         let mut levels = Vec::new();
         for (name, level) in self.rules {
-            let at = span(name.span());
             let known = rule(name.get_ref()).map(|rule| rule.default.is_some());
             let value = Level::named(level.get_ref());
             if name.get_ref() != "all" && known.is_none() {
-                let error = Diagnostic::error(
-                    "configuration",
-                    at,
-                    format!("there is no rule `{}`", name.get_ref()),
-                );
-                errors.push(error.help(instead_of(name.get_ref())));
+                let text = format!("there is no rule `{}`", name.get_ref());
+                errors.push(wrong(name.span(), text).help(instead_of(name.get_ref())));
             } else if known == Some(false) {
                 let text = format!(
                     "`{}` is an error, so its level cannot be set",
                     name.get_ref()
                 );
-                errors.push(Diagnostic::error("configuration", at, text));
+                errors.push(wrong(name.span(), text));
             } else if let Some(value) = value {
                 levels.push((line(name.span().start), name.into_inner(), value));
             } else {
                 let text = format!("there is no level `{}`", level.get_ref());
-                let error = Diagnostic::error("configuration", span(level.span()), text);
+                let error = wrong(level.span(), text);
                 errors.push(error.help("the levels are `allow`, `warn` and `deny`"));
             }
         }
@@ -219,16 +212,13 @@ impl Document {
         levels.sort_by_key(|(line, name, _)| (name != "all", *line));
         let own = path.parent().unwrap_or(Path::new(""));
         let exclude = exclude(own, self.exclude, &mut |at, message| {
-            errors.push(Diagnostic::error("configuration", span(at), message));
+            errors.push(wrong(at, message));
         });
         let mut mappings = Vec::new();
         for (name, logs) in self.traces {
             match logs.mapping() {
                 Ok(mapping) => mappings.push((name.into_inner(), mapping)),
-                Err(message) => {
-                    let at = span(name.span());
-                    errors.push(Diagnostic::error("configuration", at, message));
-                }
+                Err(message) => errors.push(wrong(name.span(), message)),
             }
         }
         let mut import_dirs = Vec::new();
@@ -236,7 +226,7 @@ impl Document {
             let path = own.join(dir.get_ref());
             if !path.is_dir() {
                 let text = format!("there is no directory {}", path.display());
-                errors.push(Diagnostic::error("configuration", span(dir.span()), text));
+                errors.push(wrong(dir.span(), text));
             }
             import_dirs.push(path);
         }

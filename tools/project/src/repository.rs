@@ -1,7 +1,8 @@
 //! Paths as a repository's services know them: relative to its root, wherever the program runs.
 
+use crate::git::plain;
 use std::env;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// The root of the repository that contains the working directory, or the folder of a workflow of GitHub.
 fn root(here: &Path) -> Option<PathBuf> {
@@ -29,16 +30,7 @@ fn root(here: &Path) -> Option<PathBuf> {
 pub fn relative(path: &str) -> String {
     let inside = || {
         let here = env::current_dir().ok()?;
-        let mut whole = PathBuf::new();
-        for part in here.join(path).components() {
-            match part {
-                Component::ParentDir => drop(whole.pop()),
-                Component::CurDir => {}
-                Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
-                    whole.push(part)
-                }
-            }
-        }
+        let whole = plain(&here.join(path));
         let inside = whole.strip_prefix(root(&here)?).ok()?;
         Some(inside.to_string_lossy().replace('\\', "/"))
     };

@@ -58,8 +58,7 @@ impl Terminal {
 
     /// Writes the result of the command.
     pub fn print(&self, text: impl Display) -> io::Result<()> {
-        let mut out = anstream::stdout().lock();
-        unless_unread(write!(out, "{text}").and_then(|()| out.flush()))
+        self.print_while_read(text).map(drop)
     }
 
     /// Like [`Terminal::print`], for a result that is printed again and again. Returns whether somebody reads it.
