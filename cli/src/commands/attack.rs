@@ -3,7 +3,7 @@
 use crate::args::named::{Named, Own};
 use crate::args::{Shape, Sources, TEMPLATE};
 use crate::terminal::Terminal;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use duologue::fingerprint::Fingerprint;
 use duologue::protocol::Side;
 use duologue::relation::View;
@@ -69,7 +69,7 @@ pub struct Attack {
         hide_possible_values = true,
         value_name = "KINDS"
     )]
-    only: Vec<Chosen>,
+    only: Vec<Kind>,
     /// How many seconds the server may take to react
     #[arg(
         long,
@@ -111,29 +111,6 @@ pub struct Attack {
     /// A client to start for each attack, with its arguments
     #[arg(last = true, value_name = "COMMAND", requires = "listen")]
     command: Vec<String>,
-}
-
-/// A kind of attack, on the command line.
-#[derive(Clone, Copy, Debug)]
-struct Chosen(Kind);
-
-impl ValueEnum for Chosen {
-    fn value_variants<'a>() -> &'a [Chosen] {
-        const ALL: [Chosen; Kind::ALL.len()] = {
-            let mut all = [Chosen(Kind::Hello); Kind::ALL.len()];
-            let mut at = 0;
-            while at < Kind::ALL.len() {
-                all[at] = Chosen(Kind::ALL[at]);
-                at += 1;
-            }
-            all
-        };
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        Some(clap::builder::PossibleValue::new(self.0.word()))
-    }
 }
 
 impl Attack {
@@ -195,7 +172,7 @@ impl Attack {
         };
         let mut campaign = Campaign {
             wanted: Wanted {
-                kinds: self.only.iter().map(|chosen| chosen.0).collect(),
+                kinds: std::mem::take(&mut self.only),
                 findings: self.findings,
                 cases: self.cases,
                 seed: self.seed,

@@ -1,8 +1,7 @@
 //! What can be wrong in a session: tags, sizes, control frames, and messages at the wrong time.
 
 use super::payload::Payloads;
-use super::{Case, Expected, Kind, LEAVE, Model};
-use crate::talk::write_count;
+use super::{Case, Expected, Kind, LEAVE, Model, count, malformed};
 use duologue::robots::Node;
 use duologue::sizes::Encoding;
 
@@ -25,69 +24,50 @@ const CONTROLS: [(&str, &[u8]); 5] = [
 const DRAIN: (&str, &[u8]) = ("drain, which only the accepting side sends", &[0, 4]);
 
 /// Control frames that a side must not send.
-fn controls(model: &Model<'_>) -> impl Iterator<Item = (String, Vec<u8>)> {
+fn controls(model: &Model<'_>, kind: Kind) -> impl Iterator<Item = Case> + use<> {
     let drain = (!model.accepts).then_some(DRAIN);
     let all = CONTROLS.into_iter().chain(drain);
-    all.map(|(name, bytes)| (name.to_owned(), bytes.to_vec()))
+    all.map(move |(name, bytes)| Case::broken(kind, name, bytes))
 }
 
-/// Tags that no state has, with their names. The tag is sent plus 1.
-fn tags() -> Vec<(&'static str, Vec<u8>)> {
-    let count = |count| {
-        let mut bytes = Vec::new();
-        write_count(&mut bytes, count);
-        bytes
-    };
-    vec![
+/// Tags that no state has. The tag is sent plus 1.
+fn tags(kind: Kind) -> impl Iterator<Item = Case> {
+    let control = "a control frame that is longer than necessary";
+    let tags = [
         ("the tag 256, which no state has", count(257)),
         ("the tag 2^31", count((1 << 31) + 1)),
         ("the tag 2^63", count((1 << 63) + 1)),
         ("the tag 2^64 - 2", count(u64::MAX)),
         ("a tag that is longer than necessary", vec![0x81, 0]),
-        (
-            "a control frame that is longer than necessary",
-            vec![0x80, 0, 1],
-        ),
-        ("a tag of 65 bits", [&[0xff; 9][..], &[2]].concat()),
-        ("a tag that does not end", vec![0xff; 11]),
-    ]
+        (control, vec![0x80, 0, 1]),
+    ];
+    let tags = tags.map(|(name, bytes)| (name.to_owned(), bytes));
+    let tags = tags.into_iter().chain(malformed("tag"));
+    tags.map(move |(name, bytes)| Case::broken(kind, name, bytes))
 }
 
 /// What is wrong in a state in which the attacker sends.
 #[must_use]
 pub fn in_turn(model: &Model<'_>, node: &Node) -> Vec<Case> {
-    let broken = |kind, name: String, bytes| Case::new(kind, name, bytes, Expected::Broken);
-    let mut cases = Vec::new();
-    for (name, bytes) in controls(model) {
-        cases.push(broken(Kind::Control, name, bytes));
-    }
+    let mut cases: Vec<Case> = controls(model, Kind::Control).collect();
     if model.accepts {
-        cases.push(Case::legal("drain", DRAIN.1.to_vec(), None));
+        cases.push(Case::legal("drain", DRAIN.1, None));
     }
-    for (name, bytes) in tags() {
-        cases.push(broken(Kind::Frame, name.to_owned(), bytes));
-    }
+    cases.extend(tags(Kind::Frame));
     let state = model.plan.state(node);
     if state.messages.len() < 256 {
-        let mut bytes = Vec::new();
-        write_count(&mut bytes, state.messages.len() as u64 + 1);
-        bytes.extend([0; 32]);
+        let tag = count(state.messages.len() as u64 + 1);
         let name = "the first tag that the state does not have";
-        cases.push(broken(Kind::Frame, name.to_owned(), bytes));
+        let bytes = [&tag[..], &[0; 32]].concat();
+        cases.push(Case::broken(Kind::Frame, name, bytes));
     }
-    cases.push(Case::cut("half a control frame", vec![0]));
-    cases.push(Case::cut("leave without its reason", vec![0, 3]));
-    cases.push(Case::cut(
-        "a connection that ends between messages",
-        Vec::new(),
-    ));
-    cases.push(Case::new(
-        Kind::Control,
-        "leave with reason 99, and then more",
-        [&[0, 3, 99][..], &[255; 64]].concat(),
-        Expected::Closed,
-    ));
-    cases.push(Case::legal("100 signs of life", [0, 1].repeat(100), None));
+    cases.push(Case::cut("half a control frame", [0]));
+    cases.push(Case::cut("leave without its reason", [0, 3]));
+    cases.push(Case::cut("a connection that ends between messages", b""));
+    let name = "leave with reason 99, and then more";
+    let more = [&[0, 3, 99][..], &[255; 64]].concat();
+    cases.push(Case::new(Kind::Control, name, more, Expected::Closed));
+    cases.push(Case::legal("100 signs of life", &[0, 1].repeat(100), None));
     for (position, encoding) in model.sizes.messages(state, &node.arguments).enumerate() {
         of_message(model, node, position, encoding, &mut cases);
     }
@@ -104,13 +84,12 @@ fn of_message(
     let message = &model.plan.state(node).messages[position];
     let name = &message.name;
     let fixed = encoding.size.fixed();
-    let mut tag = Vec::new();
-    write_count(&mut tag, position as u64 + 1);
+    let tag = count(position as u64 + 1);
     if fixed.is_none() {
         for (what, size) in sizes(model, encoding) {
             let bytes = [&tag[..], &size].concat();
             let words = format!("{what} for `{name}`");
-            cases.push(Case::new(Kind::Frame, words, bytes, Expected::Broken));
+            cases.push(Case::broken(Kind::Frame, words, bytes));
         }
     }
     let known = model.values.get(&(node.state, position));
@@ -124,14 +103,10 @@ fn of_message(
         known.map_or(&[], Vec::as_slice),
     );
     let frame = |payload: &[u8]| {
-        let mut bytes = tag.clone();
-        if fixed.is_none() {
-            write_count(&mut bytes, payload.len() as u64);
-        }
-        bytes.extend_from_slice(payload);
-        bytes
+        let size = fixed.map_or_else(|| count(payload.len() as u64), |_| Vec::new());
+        [&tag[..], &size, payload].concat()
     };
-    let legal = |words: String, bytes: Vec<u8>| {
+    let legal = |words: String, bytes: &[u8]| {
         let mut case = Case::legal(words, bytes, Some(position));
         if node.edges[position].next.is_none() {
             // What follows the last message is read as a hello, which need not be checked before its head is there.
@@ -144,24 +119,24 @@ fn of_message(
         let bytes = frame(payload);
         if bytes.len() <= LONGEST {
             let words = format!("`{name}`: {what}");
-            cases.push(Case::new(Kind::Payload, words, bytes, Expected::Broken));
+            cases.push(Case::broken(Kind::Payload, words, bytes));
         }
     }
     for (what, payload) in &payloads.unusual {
         if payload.len() as u64 <= limit {
             let words = format!("`{name}`: {what}");
-            cases.push(legal(words, frame(payload)));
+            cases.push(legal(words, &frame(payload)));
         }
     }
     if let Some(right) = &payloads.right {
         let whole = frame(right);
         for length in (0..whole.len()).skip(1).take(CUTS) {
             let words = format!("`{name}`, cut after {length} of {} bytes", whole.len());
-            cases.push(Case::cut(words, whole[..length].to_vec()));
+            cases.push(Case::cut(words, &whole[..length]));
         }
         if right.len() as u64 <= limit {
             let words = format!("`{name}`, of which each byte is sent alone");
-            let mut slow = legal(words, whole);
+            let mut slow = legal(words, &whole);
             slow.is_slow = true;
             cases.push(slow);
         }
@@ -171,11 +146,7 @@ fn of_message(
 /// Sizes of a payload that are wrong before the payload is read.
 fn sizes(model: &Model<'_>, encoding: Encoding) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
-    let mut add = |name: String, size: u64| {
-        let mut bytes = Vec::new();
-        write_count(&mut bytes, size);
-        all.push((name, bytes));
-    };
+    let mut add = |name: String, size: u64| all.push((name, count(size)));
     add("a size of 2^63".to_owned(), 1 << 63);
     add("a size of 2^64 - 1".to_owned(), u64::MAX);
     let larger = model.largest.saturating_add(1);
@@ -201,64 +172,36 @@ fn sizes(model: &Model<'_>, encoding: Encoding) -> Vec<(String, Vec<u8>)> {
     if let Some(less) = encoding.size.least.checked_sub(1) {
         add(format!("the size {less}, which no payload has"), less);
     }
-    all.push((
-        "a size that is longer than necessary".to_owned(),
-        vec![0x85, 0x80, 0],
-    ));
-    all.push((
-        "a size of 65 bits".to_owned(),
-        [&[0xff; 9][..], &[2]].concat(),
-    ));
-    all.push(("a size that does not end".to_owned(), vec![0xff; 12]));
+    let longer = "a size that is longer than necessary".to_owned();
+    all.push((longer, vec![0x85, 0x80, 0]));
+    all.extend(malformed("size"));
     all
 }
 
 /// What is wrong in a state in which the other side sends. It may send first, so none of this is right in any other state.
 #[must_use]
 pub fn in_their_turn(model: &Model<'_>) -> Vec<Case> {
-    let tags = tags()
-        .into_iter()
-        .map(|(name, bytes)| (name.to_owned(), bytes));
-    let mut cases: Vec<Case> = controls(model)
-        .chain(tags)
-        .map(|(name, bytes)| Case::new(Kind::Turn, name, bytes, Expected::Broken))
-        .collect();
-    cases.push(Case::cut(
-        "a connection that ends while the other side has the turn",
-        Vec::new(),
-    ));
-    cases.push(Case::legal("a sign of life", vec![0, 1], None));
-    cases
+    let wrong = controls(model, Kind::Turn).chain(tags(Kind::Turn));
+    let end = "a connection that ends while the other side has the turn";
+    let life = Case::legal("a sign of life", &[0, 1], None);
+    wrong.chain([Case::cut(end, b""), life]).collect()
 }
 
 /// What is wrong after the last message.
 #[must_use]
 pub fn after_the_end(hello: &[u8]) -> Vec<Case> {
-    let case = |name, bytes: &[u8], expected| Case::new(Kind::End, name, bytes.to_vec(), expected);
-    let mut cases = vec![
-        case("a message after the last one", &[1; 16], Expected::Dropped),
-        case(
-            "leave after the last message",
-            &[0, 3, 0, 0, 0, 0, 0, 0],
-            Expected::Dropped,
-        ),
-        case(
-            "64 bytes of 255 after the last message",
-            &[255; 64],
-            Expected::Dropped,
-        ),
-        case(
-            "a second session on the connection",
-            &[hello, &LEAVE].concat(),
-            Expected::BegunOrDropped,
-        ),
+    let wrong: [(&str, &[u8]); 3] = [
+        ("a message after the last one", &[1; 16]),
+        ("leave after the last message", &[0, 3, 0, 0, 0, 0, 0, 0]),
+        ("64 bytes of 255 after the last message", &[255; 64]),
     ];
-    cases.push(Case {
-        kind: Kind::End,
-        ..Case::cut(
-            "half a hello after the last message",
-            hello[..hello.len() / 2].to_vec(),
-        )
-    });
-    cases
+    let case = |name, bytes, expected| Case::new(Kind::End, name, bytes, expected);
+    let wrong = wrong.map(|(name, bytes)| case(name, bytes.to_vec(), Expected::Dropped));
+    let name = "a second session on the connection";
+    let second = [hello, &LEAVE].concat();
+    let second = case(name, second, Expected::BegunOrDropped);
+    let name = "half a hello after the last message";
+    let mut half = Case::cut(name, &hello[..hello.len() / 2]);
+    half.kind = Kind::End;
+    wrong.into_iter().chain([second, half]).collect()
 }

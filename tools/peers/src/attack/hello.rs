@@ -1,104 +1,55 @@
 //! The first bytes of a connection.
 
-use super::{Case, Expected, Kind, LEAVE};
-use crate::talk::write_count;
+use super::greeting::{Greeting, LENGTH, REST, silence};
+use super::{Case, Expected, count};
 
-/// Where the parts of a hello begin.
+/// Where the other parts of a hello begin.
 const VERSION: usize = 8;
 const FLAGS: usize = 9;
-const LENGTH: usize = 10;
-const REST: usize = 12;
-const LARGEST: usize = 28;
 const NAME: usize = 38;
 
 /// The flag that a token follows.
 const TOKEN: u8 = 4;
 
 /// The verdicts of refusals.
-const UNKNOWN_PROTOCOL: u8 = 16;
-const UNKNOWN_VERSION: u8 = 17;
-const NOT_ADMITTED: u8 = 19;
-const MALFORMED: u8 = 21;
-const SAME_ROLE: u8 = 22;
+const UNKNOWN_PROTOCOL: Expected = Expected::Refused(16);
+const UNKNOWN_VERSION: Expected = Expected::Refused(17);
+const NOT_ADMITTED: Expected = Expected::Refused(19);
+const MALFORMED: Expected = Expected::Refused(21);
+const SAME_ROLE: Expected = Expected::Refused(22);
 
 /// What can be wrong about a hello, made from one that begins a session.
 #[must_use]
 pub fn hellos(hello: &[u8]) -> Vec<Case> {
-    let mut cases = Vec::new();
-    let changed = |at: usize, bytes: &[u8]| {
-        let mut changed = hello.to_vec();
-        changed[at..at + bytes.len()].copy_from_slice(bytes);
-        changed
-    };
-    let mut add = |name: String, bytes: Vec<u8>, expected: Expected| {
-        cases.push(Case::new(Kind::Hello, name, bytes, expected));
-    };
-    for (at, byte) in hello.iter().enumerate().take(VERSION) {
-        let bytes = changed(at, &[byte ^ 0x20]);
-        add(
-            format!("byte {at} of the magic is wrong"),
-            bytes,
-            Expected::Dropped,
-        );
-    }
+    let mut cases = Greeting::new(hello, "a hello", Expected::Dropped);
     let http = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    add(
-        "a request of HTTP".to_owned(),
-        http.to_vec(),
-        Expected::Dropped,
-    );
-    add(
-        "64 bytes of 255".to_owned(),
-        vec![255; 64],
-        Expected::Dropped,
-    );
+    cases.add("a request of HTTP", http, Expected::Dropped);
     for version in [0, 2, 255] {
-        let bytes = changed(VERSION, &[version]);
-        add(
-            format!("version {version}"),
-            bytes,
-            Expected::Refused(UNKNOWN_VERSION),
-        );
+        let name = format!("version {version}");
+        cases.change(VERSION, &[version], name, UNKNOWN_VERSION);
     }
-    let malformed = Expected::Refused(MALFORMED);
     for flag in [8, 16, 32, 64, 128] {
-        let bytes = changed(FLAGS, &[hello[FLAGS] | flag]);
-        add(
-            format!("flag {flag}, which does not exist"),
-            bytes,
-            malformed,
-        );
+        let name = format!("flag {flag}, which does not exist");
+        cases.change(FLAGS, &[hello[FLAGS] | flag], name, MALFORMED);
     }
     let token = (hello[FLAGS] & TOKEN != 0).then(|| end_of_list(hello));
     for (flag, what) in [(2, "trace context"), (TOKEN, "a token")] {
-        let mut bytes = changed(FLAGS, &[hello[FLAGS] | flag]);
+        let mut bytes = cases.changed(FLAGS, &[hello[FLAGS] | flag]);
         bytes.truncate(token.unwrap_or(hello.len()));
-        set_length(&mut bytes);
-        add(format!("flag {flag} without {what}"), bytes, malformed);
+        let name = format!("flag {flag} without {what}");
+        cases.add(name, with_length(bytes), MALFORMED);
     }
     // With a token, a hello may be longer.
     let longest = if token.is_some() { 4_097 } else { 1_025 };
     for length in [0_u16, 27, longest, 5_000, u16::MAX] {
-        let bytes = changed(LENGTH, &length.to_le_bytes())[..REST].to_vec();
-        add(
-            format!("a length of {length}, and nothing more"),
-            bytes,
-            malformed,
-        );
+        let bytes = cases.changed(LENGTH, &length.to_le_bytes());
+        let name = format!("a length of {length}, and nothing more");
+        cases.add(name, &bytes[..REST], MALFORMED);
     }
-    for largest in [0_u32, 1_023] {
-        let bytes = changed(LARGEST, &largest.to_le_bytes());
-        add(
-            format!("a limit of {largest} for payloads"),
-            bytes,
-            malformed,
-        );
-    }
+    cases.limits(MALFORMED);
     for (name, tail) in tails(hello) {
-        let mut bytes = hello[..NAME].to_vec();
-        bytes.extend(tail);
-        set_length(&mut bytes);
-        add(name.to_owned(), bytes, malformed);
+        let bytes = [&hello[..NAME], &tail].concat();
+        cases.add(name, with_length(bytes), MALFORMED);
     }
     if let Some(at) = token {
         for (name, tail, expected) in tokens(&hello[at..]) {
@@ -106,50 +57,20 @@ pub fn hellos(hello: &[u8]) -> Vec<Case> {
             if tail.is_empty() {
                 bytes[FLAGS] &= !TOKEN;
             }
-            set_length(&mut bytes);
-            add(name.to_owned(), bytes, expected);
+            cases.add(name, with_length(bytes), expected);
         }
     }
-    let unknown = hello[REST..LARGEST].iter().map(|byte| !byte);
-    let bytes = changed(REST, &unknown.collect::<Vec<_>>());
-    add(
-        "an unknown fingerprint".to_owned(),
-        bytes,
-        Expected::Refused(UNKNOWN_PROTOCOL),
-    );
-    let bytes = changed(FLAGS, &[hello[FLAGS] ^ 1]);
-    add(
-        "the role of the other side".to_owned(),
-        bytes,
-        Expected::Refused(SAME_ROLE),
-    );
-    for length in 0..hello.len() {
-        let name = format!("a hello that ends after {length} bytes");
-        cases.push(Case::cut(name, hello[..length].to_vec()));
-    }
-    let slow = Case::new(
-        Kind::Legal,
-        "a hello of which each byte is sent alone",
-        hello.to_vec(),
-        Expected::Begun,
-    );
-    cases.push(Case {
-        is_slow: true,
-        ..slow
-    });
-    let both = [hello, &LEAVE].concat();
-    cases.push(Case::new(
-        Kind::Legal,
-        "a hello, and in the same write the end of its session",
-        both,
-        Expected::Begun,
-    ));
-    cases
+    cases.fingerprint("an unknown fingerprint", UNKNOWN_PROTOCOL);
+    let role = [hello[FLAGS] ^ 1];
+    cases.change(FLAGS, &role, "the role of the other side", SAME_ROLE);
+    cases.finish(hello.to_vec(), Expected::Begun)
 }
 
-fn set_length(hello: &mut [u8]) {
+/// The hello with the length that it has.
+fn with_length(mut hello: Vec<u8>) -> Vec<u8> {
     let length = (hello.len() - REST) as u16;
     hello[LENGTH..REST].copy_from_slice(&length.to_le_bytes());
+    hello
 }
 
 /// Where the token of a hello begins. Its name has at most 255 bytes, and its list of fingerprints is empty.
@@ -165,49 +86,38 @@ fn end_of_list(hello: &[u8]) -> usize {
 
 /// What can be wrong about the token at the end of a hello: other bytes there, and what the other side must do.
 fn tokens(token: &[u8]) -> Vec<(&'static str, Vec<u8>, Expected)> {
-    let malformed = Expected::Refused(MALFORMED);
-    let refused = Expected::Refused(NOT_ADMITTED);
     let mut other = token.to_vec();
     if let Some(last) = other.last_mut().filter(|_| token.len() > 1) {
         *last ^= 1;
     } else {
         other = vec![1, b'x'];
     }
-    let mut huge = Vec::new();
-    write_count(&mut huge, 1 << 63);
     vec![
-        ("a byte after the token", [token, &[0]].concat(), malformed),
-        ("a token with a size of 2^63", huge, malformed),
+        ("a byte after the token", [token, &[0]].concat(), MALFORMED),
+        ("a token with a size of 2^63", count(1 << 63), MALFORMED),
         (
             "a token that is longer than the hello",
             vec![0x80, 1, b'x'],
-            malformed,
+            MALFORMED,
         ),
         (
             "a token whose size is longer than necessary",
             vec![0x81, 0, b'x'],
-            malformed,
+            MALFORMED,
         ),
-        ("another token", other, refused),
-        ("an empty token", vec![0], refused),
-        ("no token", Vec::new(), refused),
+        ("another token", other, NOT_ADMITTED),
+        ("an empty token", vec![0], NOT_ADMITTED),
+        ("no token", Vec::new(), NOT_ADMITTED),
     ]
 }
 
 /// What can be wrong about the name and the fingerprints at the end of a hello.
 fn tails(hello: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let own = &hello[NAME..];
-    let counted = |count: u64, bytes: &[u8]| {
-        let mut tail = Vec::new();
-        write_count(&mut tail, count);
-        tail.extend_from_slice(bytes);
-        tail
-    };
-    let many = |count: u64, present: usize| {
-        let mut tail = counted(0, &[]);
-        write_count(&mut tail, count);
-        tail.resize(tail.len() + 16 * present, 7);
-        tail
+    let counted = |number: u64, bytes: &[u8]| [&count(number)[..], bytes].concat();
+    let many = |number: u64, present: usize| {
+        let fingerprints = vec![7; 16 * present];
+        [&[0][..], &count(number), &fingerprints].concat()
     };
     vec![
         ("a byte after the end of the hello", [own, &[0]].concat()),
@@ -234,11 +144,8 @@ fn tails(hello: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
 
 /// The beginning of a hello, after which nothing comes.
 #[must_use]
-pub fn half_a_hello(hello: &[u8]) -> Vec<Case> {
-    let silent =
-        |name, bytes: &[u8]| Case::new(Kind::Silence, name, bytes.to_vec(), Expected::Dropped);
-    vec![
-        silent("a connection on which nothing comes", &[]),
-        silent("half a hello, and then nothing", &hello[..hello.len() / 2]),
-    ]
+pub fn half_a_hello(hello: &[u8]) -> [Case; 2] {
+    let half = "half a hello, and then nothing";
+    let names = ["a connection on which nothing comes", half];
+    silence(hello, names, Expected::Dropped)
 }

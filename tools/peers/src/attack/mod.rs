@@ -3,6 +3,7 @@
 
 mod answer;
 mod frames;
+mod greeting;
 mod hello;
 mod payload;
 mod sample;
@@ -12,14 +13,17 @@ pub use frames::{after_the_end, in_their_turn, in_turn};
 pub use hello::{half_a_hello, hellos};
 pub use payload::Payloads;
 
-use crate::talk::Value;
+use crate::talk::{Value, write_count};
+use clap::ValueEnum;
 use duologue::protocol::{Program, Side, StateId};
 use duologue::robots::{Node, Plan};
 use duologue::sizes::Sizes;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// What is wrong about a case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// The first bytes of a connection: a hello, or the answer to one.
     Hello,
@@ -39,37 +43,6 @@ pub enum Kind {
     Silence,
     /// Something unusual that is allowed.
     Legal,
-}
-
-impl Kind {
-    /// All kinds, in the order in which they are counted.
-    pub const ALL: [Kind; 9] = [
-        Kind::Hello,
-        Kind::Frame,
-        Kind::Control,
-        Kind::Payload,
-        Kind::Turn,
-        Kind::Cut,
-        Kind::End,
-        Kind::Silence,
-        Kind::Legal,
-    ];
-
-    /// The word for it on the command line.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Kind::Hello => "hello",
-            Kind::Frame => "frame",
-            Kind::Control => "control",
-            Kind::Payload => "payload",
-            Kind::Turn => "turn",
-            Kind::Cut => "cut",
-            Kind::End => "end",
-            Kind::Silence => "silence",
-            Kind::Legal => "legal",
-        }
-    }
 }
 
 /// What the other side must do.
@@ -137,11 +110,16 @@ pub struct Case {
 }
 
 impl Case {
-    fn new(kind: Kind, name: impl Into<String>, bytes: Vec<u8>, expected: Expected) -> Case {
+    pub(crate) fn new(
+        kind: Kind,
+        name: impl Into<String>,
+        bytes: impl Into<Vec<u8>>,
+        expected: Expected,
+    ) -> Case {
         Case {
             kind,
             name: name.into(),
-            bytes,
+            bytes: bytes.into(),
             is_slow: false,
             is_cut: false,
             message: None,
@@ -149,8 +127,13 @@ impl Case {
         }
     }
 
+    /// Something that breaks the format.
+    fn broken(kind: Kind, name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Case {
+        Case::new(kind, name, bytes, Expected::Broken)
+    }
+
     /// The connection ends after these bytes.
-    fn cut(name: impl Into<String>, bytes: Vec<u8>) -> Case {
+    fn cut(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Case {
         Case {
             is_cut: true,
             ..Case::new(Kind::Cut, name, bytes, Expected::Closed)
@@ -158,13 +141,29 @@ impl Case {
     }
 
     /// Messages that may be sent, after which the session is left.
-    fn legal(name: impl Into<String>, mut bytes: Vec<u8>, message: Option<usize>) -> Case {
-        bytes.extend_from_slice(&LEAVE);
+    fn legal(name: impl Into<String>, bytes: &[u8], message: Option<usize>) -> Case {
+        let bytes = [bytes, &LEAVE].concat();
         Case {
             message,
             ..Case::new(Kind::Legal, name, bytes, Expected::Taken)
         }
     }
+}
+
+/// A number as it is written before a payload, a text or a list.
+fn count(number: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_count(&mut bytes, number);
+    bytes
+}
+
+/// Numbers that no reader accepts, of what `what` says.
+fn malformed(what: &str) -> [(String, Vec<u8>); 2] {
+    let long = [&[0xff; 9][..], &[2]].concat();
+    [
+        (format!("a {what} of 65 bits"), long),
+        (format!("a {what} that does not end"), vec![0xff; 12]),
+    ]
 }
 
 /// The frame with which a side leaves.

@@ -1,7 +1,8 @@
 //! The ways in which the bytes of a payload can be wrong.
 
-use super::sample::Maker;
-use crate::talk::{Encoder, Spot, SpotKind, Value, is_payload, write_count};
+use super::sample::{Fixed, VALUES};
+use super::{count, malformed};
+use crate::talk::{Encoder, Maker, Spot, SpotKind, Value, is_payload};
 use duologue::protocol::{Entry, Program, Type};
 use duologue::sizes::Sizes;
 
@@ -95,45 +96,36 @@ impl Payloads {
             match &spot.kind {
                 SpotKind::Flag => {
                     for byte in [2, 255] {
-                        let bytes = replaced(sample, spot.at, spot.at + 1, &[byte]);
-                        self.wrong.push((
-                            format!("{byte} for a `bool` or an option in `{path}`"),
-                            bytes,
-                        ));
+                        let name = format!("{byte} for a `bool` or an option in `{path}`");
+                        self.wrong.push((name, replaced(sample, spot, &[byte])));
                     }
                 }
                 SpotKind::Real => {
                     // A signaling NaN with a payload.
                     let width = spot.end - spot.at;
                     let mut number = vec![0x55; width];
-                    number[width - 2..].copy_from_slice(if width == 4 {
-                        &[0x85, 0xff]
-                    } else {
-                        &[0xf5, 0x7f]
+                    number[width - 2..].copy_from_slice(match width {
+                        4 => &[0x85, 0xff],
+                        _ => &[0xf5, 0x7f],
                     });
-                    let bytes = replaced(sample, spot.at, spot.end, &number);
+                    let bytes = replaced(sample, spot, &number);
                     self.unusual.push((format!("NaN in `{path}`"), bytes));
                 }
-                SpotKind::Variant(count) => {
-                    let number = number_end(sample, spot.at);
-                    for (name, bytes) in counts(*count as u64, "variant", count_at(sample, spot.at))
-                    {
-                        let bytes = replaced(sample, spot.at, number, &bytes);
+                SpotKind::Variant(most) => {
+                    let own = number(&sample.bytes[spot.at..spot.end]);
+                    for (name, bytes) in counts(*most as u64, "variant", own) {
+                        let bytes = replaced(sample, spot, &bytes);
                         self.wrong.push((format!("{name} in `{path}`"), bytes));
                     }
                 }
                 SpotKind::Counted { .. } => self.add_counted(sample, spot, sizes),
             }
         }
-        let mut longer = sample.bytes.clone();
-        longer.push(0);
-        self.wrong
-            .push(("a byte after the payload's last value".to_owned(), longer));
+        let name = "a byte after the payload's last value".to_owned();
+        self.wrong.push((name, [&sample.bytes[..], &[0]].concat()));
         for length in missing(sample.bytes.len()) {
-            let name = format!(
-                "a payload without its last {} bytes",
-                sample.bytes.len() - length
-            );
+            let less = sample.bytes.len() - length;
+            let name = format!("a payload without its last {less} bytes");
             self.wrong.push((name, sample.bytes[..length].to_vec()));
         }
     }
@@ -151,14 +143,15 @@ impl Payloads {
         let least = item.as_ref().map_or(1, |item| sizes.of_type(item).least);
         let is_list = item.is_some();
         let path = &spot.path;
-        let own = count_at(sample, spot.at);
+        let own = number(&sample.bytes[spot.at..content]);
         let left = (sample.bytes.len() - content) as u64;
         let beyond = match least {
             0 => EMPTY_ITEMS + 1,
             least => left / least + 1,
         };
         for (name, bytes) in counts(beyond, "count", own) {
-            let bytes = replaced(sample, spot.at, content, &bytes);
+            let bytes = [&bytes[..], &sample.bytes[content..spot.end]].concat();
+            let bytes = replaced(sample, spot, &bytes);
             self.wrong.push((format!("{name} in `{path}`"), bytes));
         }
         let item = &sample.bytes[content..spot.end];
@@ -169,20 +162,14 @@ impl Payloads {
             && can_repeat
             && most < BEYOND / size
         {
-            let full = |count: u64| {
-                let mut bytes = Vec::new();
-                write_count(&mut bytes, count);
-                (0..count).for_each(|_| bytes.extend_from_slice(unit));
-                replaced(sample, spot.at, spot.end, &bytes)
+            let full = |number: u64| {
+                let content = unit.repeat(number as usize);
+                replaced(sample, spot, &[&count(number)[..], &content].concat())
             };
-            self.wrong.push((
-                format!("one more than the bound {most} in `{path}`"),
-                full(most + 1),
-            ));
-            self.unusual.push((
-                format!("as much as the bound {most} in `{path}`"),
-                full(most),
-            ));
+            let name = format!("one more than the bound {most} in `{path}`");
+            self.wrong.push((name, full(most + 1)));
+            let name = format!("as much as the bound {most} in `{path}`");
+            self.unusual.push((name, full(most)));
         }
         if is_text {
             let texts: [(&str, &[u8]); 6] = [
@@ -194,14 +181,13 @@ impl Payloads {
                 ("a continuation without a beginning", b"a\x80"),
             ];
             for (name, text) in texts {
-                let mut bytes = vec![text.len() as u8];
-                bytes.extend_from_slice(text);
-                let bytes = replaced(sample, spot.at, spot.end, &bytes);
+                let bytes = [&[text.len() as u8], text].concat();
+                let bytes = replaced(sample, spot, &bytes);
                 self.wrong.push((format!("{name} in `{path}`"), bytes));
             }
         }
         if !is_list {
-            let bytes = replaced(sample, spot.at, spot.end, &[0]);
+            let bytes = replaced(sample, spot, &[0]);
             self.unusual.push((format!("nothing in `{path}`"), bytes));
         }
     }
@@ -209,44 +195,28 @@ impl Payloads {
 
 /// Counts that are wrong where at most `beyond` - 1 is right, or that encode `own` wrongly.
 fn counts(beyond: u64, what: &str, own: u64) -> Vec<(String, Vec<u8>)> {
-    let mut all = Vec::new();
-    for count in [beyond, 1 << 31, 1 << 63, u64::MAX] {
-        if count < beyond {
-            continue;
-        }
-        let mut bytes = Vec::new();
-        write_count(&mut bytes, count);
-        all.push((format!("the {what} {count}"), bytes));
-    }
-    let mut longer = Vec::new();
-    write_count(&mut longer, own);
+    let large = [beyond, 1 << 31, 1 << 63, u64::MAX].into_iter();
+    let large = large.filter(|number| *number >= beyond);
+    let large = large.map(|number| (format!("the {what} {number}"), count(number)));
+    let mut longer = count(own);
     if let Some(last) = longer.last_mut() {
         *last |= 0x80;
     }
     longer.push(0);
-    all.push((format!("a {what} that is longer than necessary"), longer));
-    all.push((
-        format!("a {what} of 65 bits"),
-        [&[0xff; 9][..], &[2]].concat(),
-    ));
-    all.push((format!("a {what} that does not end"), vec![0xff; 12]));
-    all
+    let longer = (format!("a {what} that is longer than necessary"), longer);
+    let rest = [longer].into_iter().chain(malformed(what));
+    large.chain(rest).collect()
 }
 
 /// The number that a count says.
-fn count_at(sample: &Encoder<'_>, at: usize) -> u64 {
-    let bytes = &sample.bytes[at..number_end(sample, at)];
-    let digits = bytes.iter().rev();
+fn number(count: &[u8]) -> u64 {
+    let digits = count.iter().rev();
     digits.fold(0, |number, byte| number << 7 | u64::from(byte & 0x7f))
 }
 
-fn number_end(sample: &Encoder<'_>, at: usize) -> usize {
-    let rest = sample.bytes[at..].iter();
-    at + 1 + rest.take_while(|byte| **byte >= 0x80).count()
-}
-
-fn replaced(sample: &Encoder<'_>, at: usize, end: usize, with: &[u8]) -> Vec<u8> {
-    [&sample.bytes[..at], with, &sample.bytes[end..]].concat()
+/// The sample with other bytes at a spot.
+fn replaced(sample: &Encoder<'_>, spot: &Spot, with: &[u8]) -> Vec<u8> {
+    [&sample.bytes[..spot.at], with, &sample.bytes[spot.end..]].concat()
 }
 
 /// Where payloads are cut: after each byte of a short one.

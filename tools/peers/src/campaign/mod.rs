@@ -343,13 +343,5 @@ fn silence(milliseconds: u64, expected: Expected) -> Case {
         true => format!("waiting for its message, which must come within {milliseconds} ms"),
         false => format!("no message within {milliseconds} ms"),
     };
-    Case {
-        kind: Kind::Silence,
-        name,
-        bytes: Vec::new(),
-        is_slow: false,
-        is_cut: false,
-        message: None,
-        expected,
-    }
+    Case::new(Kind::Silence, name, b"", expected)
 }

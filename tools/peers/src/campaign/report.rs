@@ -1,6 +1,8 @@
 //! What an attack has found.
 
 use crate::attack::{Case, Kind};
+use clap::ValueEnum;
+use duologue::diagnostic::counted;
 use duologue::protocol::Side;
 use duologue::robots::Plan;
 use duologue_project::terminal::{ERROR, harmless};
@@ -16,7 +18,7 @@ const SHOWN: usize = 512;
 /// Something that a server does wrongly.
 #[derive(Debug, Serialize)]
 pub struct Finding {
-    kind: &'static str,
+    kind: Kind,
     state: String,
     case: String,
     /// The messages before it, as in a transcript.
@@ -31,7 +33,7 @@ pub struct Finding {
 impl Finding {
     pub(super) fn new(case: &Case, state: &str, way: &[String], observed: String) -> Finding {
         Finding {
-            kind: case.kind.word(),
+            kind: case.kind,
             state: state.to_owned(),
             case: case.name.clone(),
             way: way.to_vec(),
@@ -154,12 +156,13 @@ impl<'a> Report<'a> {
             );
         }
         let counts = self.counts.iter();
-        let counts = counts.map(|(kind, count)| format!("{count} {}", kind.word()));
-        let counts: Vec<String> = counts.collect();
-        let findings = match self.findings.len() {
-            1 => "1 finding".to_owned(),
-            count => format!("{count} findings"),
+        let word = |kind: &Kind| {
+            kind.to_possible_value()
+                .map(|word| word.get_name().to_owned())
         };
+        let counts = counts.filter_map(|(kind, count)| Some(format!("{count} {}", word(kind)?)));
+        let counts: Vec<String> = counts.collect();
+        let findings = counted(self.findings.len(), "finding");
         text += &format!(
             "{}: {} attacks on the {} ({}), {findings}\n",
             self.plan.name,
@@ -192,9 +195,6 @@ impl<'a> Report<'a> {
     /// The report for programs.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
-        let counts = self.counts.iter();
-        let counts: BTreeMap<&str, u64> =
-            counts.map(|(kind, count)| (kind.word(), *count)).collect();
         let pairs = |all: &[(String, String)]| {
             let all = all
                 .iter()
@@ -205,7 +205,7 @@ impl<'a> Report<'a> {
             "version": 1,
             "protocol": self.plan.name,
             "side": self.own.word(),
-            "cases": counts,
+            "cases": self.counts,
             "without_verdict": self.unknown,
             "reached": self.reached,
             "not_reached": pairs(&self.unreached),
