@@ -65,11 +65,17 @@ impl Payloads {
         };
         let (mut choice, mut count) = (0, 1);
         while choice < count.min(VARIANTS) {
-            let mut maker = Maker::new(program, choice);
+            let variants = 1;
+            let mut choices = Fixed { choice, variants };
+            let mut maker = Maker {
+                program,
+                choices: &mut choices,
+                left: VALUES,
+            };
             let Some(values) = maker.payload(entries, arguments) else {
                 break;
             };
-            count = maker.variants;
+            count = choices.variants;
             add(&values, choice as u64);
             choice += 1;
         }

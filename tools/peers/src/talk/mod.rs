@@ -2,6 +2,7 @@
 
 mod bytes;
 mod codec;
+mod made;
 mod reader;
 mod robot;
 mod session;
@@ -10,6 +11,7 @@ mod value;
 
 pub use bytes::bytes_of;
 pub use codec::{Encoder, Spot, SpotKind, is_payload, write_count};
+pub use made::{Choices, Maker};
 pub use robot::Robot;
 pub use session::{Event, Talk};
 pub use stream::{Arrival, Control, Greeting, Stream};

@@ -1,18 +1,16 @@
 //! A peer that plays on by itself.
 
+use super::made::{Choices, Maker};
 use super::session::{Event, Talk};
 use super::value::Value;
-use duologue::protocol::{Builtin, Lengths, Next, Part, Shape, StateId, Type};
+use duologue::protocol::{Builtin, Next, StateId};
 use std::collections::BTreeMap;
-
-/// How deeply the values of a robot are nested at most, where their type allows it to end.
-const DEPTH: usize = 4;
 
 /// How many items its lists have at most, and how many characters its texts.
 const ITEMS: u64 = 3;
 
 /// How many values it makes for a message at most, which is far more than any but a type without finite values needs.
-const BUDGET: u32 = 10_000;
+const BUDGET: usize = 10_000;
 
 /// Chooses messages and values. The same seed makes the same choices.
 #[derive(Debug)]
@@ -20,8 +18,6 @@ pub struct Robot {
     random: u64,
     /// How often it has seen each message.
     seen: BTreeMap<(StateId, usize), u32>,
-    /// How many more values it makes for a message.
-    budget: u32,
 }
 
 impl Robot {
@@ -31,7 +27,6 @@ impl Robot {
         Robot {
             random: seed,
             seen: BTreeMap::new(),
-            budget: 0,
         }
     }
 
@@ -70,9 +65,13 @@ impl Robot {
 
     /// Values for the message at this position of those that may be sent; `None` if a robot can make none.
     pub fn values(&mut self, talk: &Talk<'_>, position: usize) -> Option<Vec<Value>> {
-        self.budget = BUDGET;
         let entries = &talk.allowed().get(position)?.entries;
-        self.parts(talk, entries.iter().map(Part::from), 0)
+        let mut maker = Maker {
+            program: talk.program(),
+            choices: self,
+            left: BUDGET,
+        };
+        maker.payload(entries, talk.arguments())
     }
 
     /// SplitMix64, by Steele, Lea and Flood (2014).
@@ -88,65 +87,22 @@ impl Robot {
     fn below(&mut self, limit: u64) -> u64 {
         self.next().checked_rem(limit).unwrap_or(0)
     }
+}
 
-    fn parts<'p>(
-        &mut self,
-        talk: &Talk<'_>,
-        parts: impl IntoIterator<Item = Part<'p>>,
-        depth: usize,
-    ) -> Option<Vec<Value>> {
-        let parts = parts.into_iter();
-        let values = parts.map(|it| self.value(talk, &talk.concrete(it.ty), it.lengths, depth));
-        values.collect()
+impl Choices for Robot {
+    const DEPTH: usize = 4;
+    const DEEPEST: usize = 8 * Robot::DEPTH;
+
+    fn items(&mut self, most: u64) -> u64 {
+        self.below(most.min(ITEMS) + 1)
     }
 
-    /// A value of a type; `None` if only the program knows how one is written, or it would be nested too deeply.
-    fn value(
-        &mut self,
-        talk: &Talk<'_>,
-        ty: &Type,
-        lengths: &Lengths,
-        depth: usize,
-    ) -> Option<Value> {
-        let (is_deep, below) = (depth >= DEPTH, depth + 1);
-        self.budget = self.budget.checked_sub(1)?;
-        if depth > 8 * DEPTH {
-            return None;
-        }
-        let (shape, lengths) = talk.program().shape(ty, lengths);
-        let most = lengths.most.map_or(ITEMS, |limit| limit.most.min(ITEMS));
-        let length = if is_deep { 0 } else { self.below(most + 1) };
-        Some(match shape {
-            Shape::Builtin(builtin) => self.builtin(builtin, most),
-            Shape::List(item) => {
-                let items = self.parts(talk, (0..length).map(|_| item), below);
-                Value::List(items.unwrap_or_default())
-            }
-            Shape::Option(_) if is_deep || self.below(3) == 0 => Value::Option(None),
-            Shape::Option(item) => {
-                let value = self.parts(talk, [item], below).and_then(|mut it| it.pop());
-                Value::Option(value.map(Box::new))
-            }
-            Shape::Tuple(items) => Value::Tuple(self.parts(talk, items, below)?),
-            Shape::Struct(fields) => {
-                let values = self.parts(talk, fields.iter().map(Part::from), below)?;
-                let names = fields.iter().map(|field| field.name.text().into());
-                Value::Struct(names.zip(values).collect())
-            }
-            Shape::Enum(variants) => {
-                let mut order: Vec<_> = variants.iter().collect();
-                let first = self.below(order.len() as u64) as usize;
-                order.rotate_left(first);
-                if is_deep {
-                    order.sort_by_key(|variant| variant.entries.len());
-                }
-                return order.into_iter().find_map(|variant| {
-                    let values = self.parts(talk, variant.entries.iter().map(Part::from), below)?;
-                    Some(Value::Variant(variant.name.text().into(), values))
-                });
-            }
-            Shape::Host(_) | Shape::Endpoint(_) | Shape::Unknown => return None,
-        })
+    fn is_some(&mut self) -> bool {
+        self.below(3) != 0
+    }
+
+    fn variant(&mut self, count: usize) -> usize {
+        self.below(count as u64) as usize
     }
 
     fn builtin(&mut self, builtin: Builtin, most: u64) -> Value {
@@ -161,12 +117,12 @@ impl Robot {
             // Quarters are exact.
             Builtin::F32 | Builtin::F64 => Value::Real(self.below(4000) as f64 / 4.0),
             Builtin::Str => {
-                let length = self.below(most + 1);
+                let length = self.items(most);
                 let letters = (0..length).map(|_| char::from(b'a' + self.below(10) as u8));
                 Value::Text(letters.collect())
             }
             Builtin::Bytes => {
-                let length = self.below(most + 1);
+                let length = self.items(most);
                 Value::Bytes((0..length).map(|_| self.next() as u8).collect())
             }
         }

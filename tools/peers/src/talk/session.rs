@@ -170,11 +170,11 @@ impl<'p> Talk<'p> {
         self.state().map_or(&[], |state| &state.messages)
     }
 
-    /// The type of an entry of a message that may be sent, in which type parameters have their arguments.
-    pub(super) fn concrete(&self, ty: &Type) -> Type {
+    /// The type arguments of the state.
+    pub(super) fn arguments(&self) -> &[Type] {
         match &self.now {
-            Now::In(_, arguments) => ty.substitute(arguments),
-            Now::Over | Now::Left => ty.clone(),
+            Now::In(_, arguments) => arguments,
+            Now::Over | Now::Left => &[],
         }
     }
 
