@@ -11,7 +11,7 @@ use rustls::{
     ClientConfig, ClientConnection, ConnectionCommon, RootCertStore, ServerConfig,
     ServerConnection, SideData, StreamOwned,
 };
-use std::io::{self, Read, Write};
+use std::io::{self, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::ops::DerefMut;
 use std::path::Path;
@@ -113,7 +113,7 @@ fn begin<C, S>(
     mut connection: C,
     mut socket: TcpStream,
     deadline: Instant,
-) -> io::Result<TlsSocket<C, S>>
+) -> io::Result<StreamOwned<C, TcpStream>>
 where
     C: DerefMut<Target = ConnectionCommon<S>>,
     S: SideData,
@@ -129,51 +129,22 @@ where
     if connection.alpn_protocol() != Some(ALPN) {
         return Err(io::Error::other("the protocol was not negotiated"));
     }
-    Ok(TlsSocket(StreamOwned::new(connection, socket)))
+    Ok(StreamOwned::new(connection, socket))
 }
 
-/// A connection over TLS. Its end without `close_notify` is an error of the kind `UnexpectedEof`.
-struct TlsSocket<C, S>(StreamOwned<C, TcpStream>)
-where
-    C: DerefMut<Target = ConnectionCommon<S>>,
-    S: SideData;
-
-impl<C, S> Read for TlsSocket<C, S>
-where
-    C: DerefMut<Target = ConnectionCommon<S>>,
-    S: SideData,
-{
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.0.read(bytes)
-    }
-}
-
-impl<C, S> Write for TlsSocket<C, S>
-where
-    C: DerefMut<Target = ConnectionCommon<S>>,
-    S: SideData,
-{
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-}
-
-impl<C, S> Socket for TlsSocket<C, S>
+/// Of TLS, an end without `close_notify` is an error of the kind `UnexpectedEof`.
+impl<C, S> Socket for StreamOwned<C, TcpStream>
 where
     C: DerefMut<Target = ConnectionCommon<S>>,
     S: SideData,
 {
     fn set_timeout(&mut self, timeout: Duration) -> io::Result<()> {
-        self.0.sock.set_timeout(timeout)
+        self.sock.set_timeout(timeout)
     }
 
     fn end(&mut self) -> io::Result<()> {
-        self.0.conn.send_close_notify();
-        self.0.flush()?;
-        self.0.sock.shutdown(Shutdown::Write)
+        self.conn.send_close_notify();
+        self.flush()?;
+        self.sock.shutdown(Shutdown::Write)
     }
 }
