@@ -145,37 +145,25 @@ impl<'a> Reader<'a> {
     }
 
     fn builtin(&mut self, builtin: Builtin, most: Option<Limit>) -> Result<Value, Fault> {
-        let unsigned = |reader: &mut Self, max: u64| {
-            reader
-                .number(
-                    "a whole number",
-                    |text| text.parse().ok().filter(|v| *v <= max),
-                    &format!(" from 0 to {max}"),
-                )
-                .map(Value::Unsigned)
-        };
-        let signed = |reader: &mut Self, min: i64, max: i64| {
-            let fits = |value: &i64| (min..=max).contains(value);
-            reader
-                .number(
-                    "a whole number",
-                    |text| text.parse().ok().filter(fits),
-                    &format!(" from {min} to {max}"),
-                )
-                .map(Value::Signed)
-        };
+        let bits = 8 * builtin.width().unwrap_or(8);
+        let whole = "a whole number";
         match builtin {
             Builtin::Bool => self
                 .choice(&["true", "false"])
                 .map(|word| Value::Bool(word == 0)),
-            Builtin::U8 => unsigned(self, u8::MAX.into()),
-            Builtin::U16 => unsigned(self, u16::MAX.into()),
-            Builtin::U32 => unsigned(self, u32::MAX.into()),
-            Builtin::U64 => unsigned(self, u64::MAX),
-            Builtin::I8 => signed(self, i8::MIN.into(), i8::MAX.into()),
-            Builtin::I16 => signed(self, i16::MIN.into(), i16::MAX.into()),
-            Builtin::I32 => signed(self, i32::MIN.into(), i32::MAX.into()),
-            Builtin::I64 => signed(self, i64::MIN, i64::MAX),
+            Builtin::U8 | Builtin::U16 | Builtin::U32 | Builtin::U64 => {
+                let most = u64::MAX >> (64 - bits);
+                let read = |text: &str| text.parse().ok().filter(|value| *value <= most);
+                let range = format!(" from 0 to {most}");
+                self.number(whole, read, &range).map(Value::Unsigned)
+            }
+            Builtin::I8 | Builtin::I16 | Builtin::I32 | Builtin::I64 => {
+                let (least, most) = (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits));
+                let fits = |value: &i64| (least..=most).contains(value);
+                let read = |text: &str| text.parse().ok().filter(fits);
+                let range = format!(" from {least} to {most}");
+                self.number(whole, read, &range).map(Value::Signed)
+            }
             Builtin::F32 => {
                 let read = |text: &str| text.parse::<f32>().ok();
                 let value = self.number("a number", read, "")?;
