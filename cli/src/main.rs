@@ -18,7 +18,6 @@ use std::process::ExitCode;
 use terminal::{STYLES, Terminal};
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue check                                     check every protocol file below this directory
   duologue gen bank.proto --rust src/protocols       write typed endpoints for both sides
   duologue gen protocols --c c/gen --scala scala/gen --check
@@ -153,7 +152,7 @@ fn command() -> clap::Command {
             "Print the table of versions even if every pair is sound, and which side may accept older fingerprints",
         ),
     ];
-    let mut command = Cli::command();
+    let mut command = without_values(Cli::command());
     let shared: Vec<clap::Arg> = command.get_arguments().cloned().collect();
     let own = |id: &str, change: &dyn Fn(clap::Arg) -> clap::Arg| {
         let found = shared.iter().find(|argument| argument.get_id() == id);
@@ -171,6 +170,15 @@ fn command() -> clap::Command {
     }
     let list = list(&command);
     command.help_template(TEMPLATE.replace("{all-args}", &list))
+}
+
+/// The texts of options name their values, so a help does not list them again.
+fn without_values(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|argument| match argument.get_action().takes_values() {
+        true => argument.hide_possible_values(true),
+        false => argument,
+    });
+    command.mut_subcommands(without_values)
 }
 
 /// The commands in their groups, and a place for the options. What clap prints has no groups.

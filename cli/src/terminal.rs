@@ -22,14 +22,7 @@ pub const STYLES: Styles = Styles::styled()
 #[command(next_help_heading = "Terminal")]
 pub struct Arguments {
     /// When to use color; `auto` means on a terminal, and honors NO_COLOR and CLICOLOR_FORCE
-    #[arg(
-        long,
-        global = true,
-        value_enum,
-        value_name = "WHEN",
-        default_value = "auto",
-        hide_possible_values = true
-    )]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: Color,
     /// Draw with ASCII characters only
     #[arg(long, global = true)]

@@ -10,8 +10,10 @@ use crate::output::answer::Answer;
 use crate::output::progress;
 use crate::output::reports::{self, Reports};
 use crate::terminal::Terminal;
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 use config::Config;
+use duologue::check::CheckedProgram;
 use duologue::compile::{Compilation, Request};
 use duologue::diagnostic::Level;
 use duologue::files::Disk;
@@ -23,8 +25,16 @@ use levels::Levels;
 use std::path::PathBuf;
 
 /// The parts of a help text, in their order.
-pub const TEMPLATE: &str =
-    "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}\n";
+pub const TEMPLATE: &str = "{about-with-newline}\n\x1b[1;32mExamples:\x1b[0m\n\
+     {before-help}{usage-heading} {usage}\n\n{all-args}{after-help}\n";
+
+/// A number of seconds, from 1 to this many.
+pub fn seconds(most: u64) -> RangedU64ValueParser {
+    RangedU64ValueParser::new().range(1..=most)
+}
+
+/// A checked program and its texts.
+pub type Checked = (CheckedProgram, duologue::source::Sources);
 
 /// Import directories, configuration, reports and rule levels.
 #[derive(Debug, Default, Args)]
@@ -58,13 +68,7 @@ impl Sources {
 #[derive(Debug, Args)]
 pub struct Style {
     /// How findings are printed: human, short, json, sarif, junit or github
-    #[arg(
-        long,
-        value_enum,
-        default_value = "human",
-        hide_possible_values = true,
-        value_name = "STYLE"
-    )]
+    #[arg(long, default_value = "human", value_name = "STYLE")]
     pub format: Format,
 }
 
@@ -260,7 +264,7 @@ pub struct Choices {
     /// Also generate robots, which play one side of a protocol in tests
     #[arg(long)]
     robots: bool,
-    /// Scala: generate for this version alone, with its enums and opaque types [default: for 2.13 and 3]
+    /// Scala: generate for this version alone, with its enums and opaque types [default: for 2.13 and 3] [possible values: 3]
     #[arg(long, value_name = "VERSION")]
     scala_version: Option<OnlyScala>,
     /// C: also generate what sessions in shared memory need

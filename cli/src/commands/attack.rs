@@ -1,7 +1,7 @@
 //! `duologue attack`: everything that a hostile peer can send, against a server or against clients.
 
 use crate::args::named::{Named, Own};
-use crate::args::{Shape, Sources, TEMPLATE};
+use crate::args::{Shape, Sources, TEMPLATE, seconds};
 use crate::terminal::Terminal;
 use clap::Args;
 use duologue::fingerprint::Fingerprint;
@@ -23,7 +23,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue attack bank.proto --connect unix:/run/bank.sock
                                       send everything that is wrong, in each state that can be reached
   duologue attack bank.proto --connect tcp://localhost:7000 --script session.txt
@@ -51,32 +50,16 @@ pub struct Attack {
     #[arg(long, value_name = "ADDRESS", conflicts_with = "connect")]
     listen: Option<String>,
     /// The side of the protocol to play: client or server; without it, server with --listen and client otherwise
-    #[arg(
-        long = "as",
-        value_enum,
-        hide_possible_values = true,
-        value_name = "SIDE"
-    )]
+    #[arg(long = "as", value_name = "SIDE")]
     own: Option<Own>,
     /// A transcript; the way to a state has its messages and values
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
     /// Only these kinds: hello, frame, control, payload, turn, cut, end, silence, legal
-    #[arg(
-        long,
-        value_delimiter = ',',
-        value_enum,
-        hide_possible_values = true,
-        value_name = "KINDS"
-    )]
+    #[arg(long, value_delimiter = ',', value_name = "KINDS")]
     only: Vec<Kind>,
     /// How many seconds the server may take to react
-    #[arg(
-        long,
-        default_value_t = 10,
-        value_name = "SECONDS",
-        value_parser = clap::value_parser!(u64).range(1..=3_600)
-    )]
+    #[arg(long, default_value_t = 10, value_name = "SECONDS", value_parser = seconds(3_600))]
     timeout: u64,
     /// Stop after this many findings
     #[arg(long, default_value_t = 10, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
@@ -85,24 +68,13 @@ pub struct Attack {
     #[arg(long, default_value_t = 20_000, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     cases: u32,
     /// Begin no further attack after this many seconds
-    #[arg(
-        long,
-        default_value_t = 600,
-        value_name = "SECONDS",
-        value_parser = clap::value_parser!(u64).range(1..=86_400)
-    )]
+    #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = seconds(86_400))]
     total: u64,
     /// What random changes, and the values of valid messages, follow from
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     seed: u64,
     /// How the result is printed: human or json
-    #[arg(
-        long,
-        value_enum,
-        default_value = "human",
-        hide_possible_values = true,
-        value_name = "STYLE"
-    )]
+    #[arg(long, default_value = "human", value_name = "STYLE")]
     format: Shape,
     #[command(flatten)]
     credentials: Credentials,

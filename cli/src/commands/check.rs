@@ -11,7 +11,6 @@ use duologue_project::{Failure, Outcome};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue check                      every .duo and .proto file below this directory
   duologue check bank.proto -v        and show its states and its capacity
   duologue check --fix protocols      and fix what can be fixed without changing the meaning

@@ -19,7 +19,6 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue doc protocols -o site      a page for each protocol, state and type; open site/index.html
   duologue doc protocols -o site --against v1.2
                                       also what has changed since v1.2, and which side to deploy first

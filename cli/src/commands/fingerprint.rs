@@ -10,7 +10,6 @@ use duologue_project::{Failure, Outcome};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue fingerprint bank.proto     a line for each protocol: its name and its fingerprint
   duologue fingerprint bank.proto --text
                                       also the text that is hashed; see docs/wire.md

@@ -17,7 +17,6 @@ use duologue_project::{Failure, Outcome, inputs};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue fmt                        every .duo and .proto file below this directory, in place
   duologue fmt --check                write nothing; fail if a file is not formatted
   duologue fmt bank.proto --diff      show what would change

@@ -16,7 +16,6 @@ use duologue_site::picture::{self, Layout, MOST_ARROWS, MOST_STATES, Picture, To
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue graph bank.proto#bank --format svg > bank.svg
                                       a picture, for light and dark pages
   duologue graph bank.proto#bank/connected --format svg > connected.svg
@@ -41,13 +40,7 @@ pub struct Graph {
     /// The protocol; by default all protocols of the file, which only dot can show together
     protocol: Option<String>,
     /// The language: svg, a picture, dot for Graphviz, mermaid for Markdown, or promela, a model for SPIN
-    #[arg(
-        long,
-        value_enum,
-        default_value = "dot",
-        hide_possible_values = true,
-        value_name = "LANGUAGE"
-    )]
+    #[arg(long, default_value = "dot", value_name = "LANGUAGE")]
     format: Language,
     /// Mark the messages that robots have neither sent nor received, by a file with their coverage; only with svg
     #[arg(long, value_name = "FILE")]

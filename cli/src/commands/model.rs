@@ -9,7 +9,6 @@ use duologue_reports::model;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue model bank.proto           everything that the compiler knows about a file, as JSON
   duologue model protocols | jq -r '.protocols[].full_name'
                                       the names of all protocols below a directory

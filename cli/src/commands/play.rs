@@ -18,7 +18,6 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue play                       a page with examples to check, draw, play and compile
   duologue play protocols/bank.proto  the same with your files
   duologue play bank.proto -o bank.html

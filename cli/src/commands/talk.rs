@@ -1,7 +1,7 @@
 //! `duologue talk`: a session that is played in the terminal.
 
 use crate::args::named::{Named, Own};
-use crate::args::{Sources, TEMPLATE};
+use crate::args::{Sources, TEMPLATE, seconds};
 use crate::terminal::Terminal;
 use clap::Args;
 use duologue::relation::View;
@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue talk bank.proto            play both sides of the bank; Tab completes what may be sent
   duologue talk bank.proto --robot server --seed 7
                                       play the client; the server plays by itself
@@ -42,7 +41,7 @@ pub struct TalkArguments {
     /// A protocol file; FILE#NAME names a protocol or an instance in it
     file: PathBuf,
     /// The side that plays by itself: client, server or both
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "SIDE")]
+    #[arg(long, value_name = "SIDE")]
     robot: Option<Robots>,
     /// Play with the server at this address: unix:PATH, tcp://HOST:PORT or tls://HOST:PORT
     #[arg(long, value_name = "ADDRESS")]
@@ -50,21 +49,13 @@ pub struct TalkArguments {
     /// The side to play with the server: client or server
     #[arg(
         long = "as",
-        value_enum,
         default_value = "client",
-        hide_possible_values = true,
         value_name = "SIDE",
         requires = "connect"
     )]
     own: Own,
     /// How many seconds to wait for each message of the server
-    #[arg(
-        long,
-        default_value_t = 30,
-        value_name = "SECONDS",
-        value_parser = clap::value_parser!(u64).range(1..=86_400),
-        requires = "connect"
-    )]
+    #[arg(long, default_value_t = 30, value_name = "SECONDS", value_parser = seconds(86_400), requires = "connect")]
     timeout: u64,
     #[command(flatten)]
     credentials: Credentials,
@@ -81,13 +72,7 @@ pub struct TalkArguments {
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// How the session is printed: human, a transcript, or json, an event on each line
-    #[arg(
-        long,
-        value_enum,
-        default_value = "human",
-        hide_possible_values = true,
-        value_name = "STYLE"
-    )]
+    #[arg(long, default_value = "human", value_name = "STYLE")]
     format: Style,
     #[command(flatten)]
     sources: Sources,

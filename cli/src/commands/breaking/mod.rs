@@ -19,7 +19,6 @@ use duologue_project::baseline::{Old, checked};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue breaking --against origin/main
                                       can this branch be deployed, and which side first?
   duologue breaking protocols --against v1.2 --require any-order
@@ -42,13 +41,7 @@ pub struct Breaking {
     against: String,
     /// When to succeed: some-order, if the two sides can be deployed in some order, or any-order, if they can be deployed in any
     /// order
-    #[arg(
-        long,
-        value_enum,
-        default_value = "some-order",
-        hide_possible_values = true,
-        value_name = "ORDER"
-    )]
+    #[arg(long, default_value = "some-order", value_name = "ORDER")]
     require: Order,
     /// Compare messages by position, as separate processes do: moving a message within its state is an error
     #[arg(long)]

@@ -12,7 +12,6 @@ use duologue_project::{Failure, Outcome};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue dual bank.proto            the file with the server's view of every protocol
   duologue dual bank.proto bank       the server's view of one protocol
   duologue dual bank.proto | duologue dual -

@@ -17,7 +17,6 @@ use duologue_project::{Failure, Outcome};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue explain                    all rules, their levels, and where these are set
   duologue explain -D all             the levels that `duologue check -D all` would use
   duologue explain stuck-state        what the rule requires, a wrong protocol and a right one
@@ -59,13 +58,7 @@ pub struct Explain {
     /// FILE#PROTOCOL/STATE
     topic: Option<PathBuf>,
     /// How the rules, the guarantees or a state are printed: human or json
-    #[arg(
-        long,
-        value_enum,
-        default_value = "human",
-        hide_possible_values = true,
-        value_name = "STYLE"
-    )]
+    #[arg(long, default_value = "human", value_name = "STYLE")]
     format: Shape,
     #[command(flatten)]
     sources: Sources,

@@ -24,7 +24,6 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue gen bank.proto --rust src/protocols
                                       both sides of every protocol in the file, for Rust
   duologue gen protocols --rust rust/gen --c c/gen --scala scala/gen

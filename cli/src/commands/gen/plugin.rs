@@ -2,6 +2,7 @@
 //! they are called.
 
 use super::process::{Printed, Program};
+use crate::args::seconds;
 use crate::output::answer::Answer;
 use crate::terminal::harmless;
 use clap::Args;
@@ -33,12 +34,7 @@ pub struct Plugins {
     #[arg(long, value_name = "NAME:KEY=VALUE", value_parser = plugin_option, requires = "plugin")]
     plugin_option: Vec<PluginOption>,
     /// How long each plugin may take
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value = "60",
-        value_parser = clap::value_parser!(u64).range(1..=86_400)
-    )]
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds(86_400))]
     plugin_timeout: u64,
 }
 

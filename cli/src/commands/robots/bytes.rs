@@ -20,7 +20,7 @@ pub struct Bytes {
     /// A protocol file; FILE#NAME names a protocol or an instance in it
     file: PathBuf,
     /// The side that the robot plays: client or server
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "SIDE")]
+    #[arg(long, value_name = "SIDE")]
     side: Own,
     /// A transcript, as `duologue talk` reads and prints it
     #[arg(long, value_name = "FILE")]

@@ -15,7 +15,6 @@ use std::io::Read as _;
 use std::path::Path;
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue robots report client.json server.json --protocol bank.proto
                                       what robots have covered, and the shortest dialogue to each gap
   duologue robots report target/*.json --protocol bank.proto --at-least 100

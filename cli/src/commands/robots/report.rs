@@ -40,13 +40,7 @@ pub struct Report {
     at_least: Option<u64>,
     /// How what is missing is printed: human, short, json, sarif, junit or github; json is the merged coverage of each protocol, on a
     /// line
-    #[arg(
-        long,
-        value_enum,
-        default_value = "human",
-        hide_possible_values = true,
-        value_name = "STYLE"
-    )]
+    #[arg(long, default_value = "human", value_name = "STYLE")]
     format: Format,
     #[command(flatten)]
     sources: Sources,

@@ -7,7 +7,6 @@ use clap_complete::{Shell, generate};
 use duologue_project::Outcome;
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   mkdir -p ~/.local/share/bash-completion/completions
   duologue completions bash > ~/.local/share/bash-completion/completions/duologue
   mkdir -p ~/.zfunc
@@ -22,7 +21,6 @@ const EXAMPLES: &str = "\
 #[command(before_help = EXAMPLES, help_template = TEMPLATE)]
 pub struct Completions {
     /// bash, elvish, fish, powershell or zsh
-    #[arg(value_enum, hide_possible_values = true)]
     shell: Shell,
 }
 

@@ -6,7 +6,6 @@ use clap::Args;
 use duologue_project::{Outcome, needs_native};
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue lsp    what an editor starts; docs/editors.md has the settings for several editors
 ";
 

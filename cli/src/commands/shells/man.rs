@@ -12,7 +12,6 @@ use std::io;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue man | man -l -             read the page of the program
   duologue man check | man -l -       read the page of one command
   duologue man --dir ~/.local/share/man/man1
@@ -105,13 +104,13 @@ fn page(name: &str, command: Command) -> io::Result<String> {
     if command.get_subcommands().next().is_some() {
         page.render_subcommands_section(&mut text)?;
     }
-    for (title, section) in [("EXAMPLES", examples), ("EXIT STATUS", codes)] {
+    for (title, section, heading) in [("EXAMPLES", examples, 0), ("EXIT STATUS", codes, 1)] {
         let Some(section) = section else { continue };
         let mut roff = Roff::default();
         roff.control("SH", [title]);
         roff.control("nf", []);
-        // The first line is the heading.
-        for line in section.lines().skip(1) {
+        // The heading of examples is in the template of the help.
+        for line in section.lines().skip(heading) {
             roff.text([roman(line)]);
         }
         roff.control("fi", []);

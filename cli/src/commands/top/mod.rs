@@ -6,7 +6,7 @@ mod live;
 #[cfg(any(unix, test))]
 mod screen;
 
-use crate::args::{Shape, TEMPLATE};
+use crate::args::{Shape, TEMPLATE, seconds};
 use crate::terminal::{Terminal, harmless};
 use clap::Args;
 use duologue::report::counted;
@@ -22,7 +22,6 @@ use std::time::Duration;
 const MOST: usize = 20;
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue top unix:/run/bank.top     the sessions of a program, every second
   duologue top unix:/run/bank.top --once
                                       once, with the exit code 1 if there is a deadlock
@@ -43,19 +42,13 @@ pub struct Top {
     #[arg(long)]
     once: bool,
     /// The time between two updates, in seconds
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600), value_name = "SECONDS")]
+    #[arg(long, default_value_t = 1, value_parser = seconds(3600), value_name = "SECONDS")]
     every: u64,
     /// How many sessions and deadlocks are printed; all sessions are searched for deadlocks
     #[arg(long, default_value_t = MOST, value_name = "COUNT")]
     most: usize,
     /// How the sessions are printed: human or json, one document on a line
-    #[arg(
-        long,
-        value_enum,
-        default_value = "human",
-        hide_possible_values = true,
-        value_name = "STYLE"
-    )]
+    #[arg(long, default_value = "human", value_name = "STYLE")]
     format: Shape,
 }
 

@@ -26,7 +26,6 @@ use std::thread;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
-\x1b[1;32mExamples:\x1b[0m
   duologue trace sessions.jsonl --protocol bank.proto
                                       does each session in a log follow its protocol?
   duologue trace client=a.jsonl server=b.jsonl --protocol bank
@@ -48,13 +47,7 @@ pub struct Trace {
     #[arg(long, value_name = "PROTOCOL")]
     protocol: Option<PathBuf>,
     /// What the lines look like: auto, json, transcript or otlp
-    #[arg(
-        long,
-        value_enum,
-        default_value = "auto",
-        hide_possible_values = true,
-        value_name = "KIND"
-    )]
+    #[arg(long, default_value = "auto", value_name = "KIND")]
     log_format: logs::Format,
     /// Read lines as the configuration describes under [traces.NAME]
     #[arg(long, value_name = "NAME")]
