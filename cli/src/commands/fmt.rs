@@ -3,7 +3,6 @@
 use crate::args::{TEMPLATE, config};
 use crate::output::diff;
 use crate::output::drift;
-use crate::output::drift::quoted;
 use crate::output::reports;
 use crate::terminal::{GOOD, NAME, PATH, Terminal, styled};
 use clap::Args;
@@ -137,7 +136,7 @@ impl Fmt {
         if is_dry {
             self.show(changed, terminal)?;
             if !changed.is_empty() {
-                let command = (!is_stdin).then(repair);
+                let command = (!is_stdin).then(|| drift::given().join(" "));
                 terminal.tell(counts.not_formatted(changed.len(), command))?;
                 return Err(Failure::Findings);
             }
@@ -216,14 +215,6 @@ impl Counts {
             _ => format!("{good}: {files}, {changed} changed\n"),
         }
     }
-}
-
-/// The command that was given, without the options that keep it from writing.
-fn repair() -> String {
-    let given = std::env::args().skip(1);
-    let given = given.filter(|word| word != "--check" && word != "--diff");
-    let words = std::iter::once("duologue".to_owned()).chain(given.map(|word| quoted(&word)));
-    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Formats one text. A text that does not parse is reported.

@@ -110,13 +110,17 @@ fn patch(path: &Path, text: &str) -> Result<String, Failure> {
     Ok(diff::between(&shown, &old, text))
 }
 
-/// The command that was given, without `--check` and `--diff`, and with the options needed to repair everything that was found.
-fn repair(is_foreign: bool, has_orphans: bool) -> String {
+/// The words of this command line, without those that only look.
+pub fn given() -> Vec<String> {
     let given = std::env::args().skip(1);
     let given = given.filter(|word| word != "--check" && word != "--diff");
-    let mut words: Vec<String> = std::iter::once("duologue".to_owned())
-        .chain(given.map(|word| quoted(&word)))
-        .collect();
+    let words = std::iter::once("duologue".to_owned());
+    words.chain(given.map(|word| quoted(&word))).collect()
+}
+
+/// The command that was given, without `--check` and `--diff`, and with the options needed to repair everything that was found.
+fn repair(is_foreign: bool, has_orphans: bool) -> String {
+    let mut words = given();
     let mut add = |option: &str| {
         if !words.iter().any(|word| word == option) {
             words.push(option.to_owned());
@@ -132,7 +136,7 @@ fn repair(is_foreign: bool, has_orphans: bool) -> String {
 }
 
 /// A word quoted for a shell.
-pub fn quoted(word: &str) -> String {
+fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./,:+@%".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()
