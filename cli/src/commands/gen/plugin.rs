@@ -13,7 +13,8 @@ use duologue::languages::{Options, OutputFile};
 use duologue::source::Span;
 use duologue_project::Failure;
 use duologue_reports::model::{self, Model};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -97,20 +98,6 @@ fn plugin_option(text: &str) -> Result<PluginOption, String> {
         }),
         _ => Err("write NAME:KEY=VALUE, such as `mermaid:title=Bank`".to_owned()),
     }
-}
-
-/// What a plugin reads.
-#[derive(Serialize)]
-struct Question<'a> {
-    version: u32,
-    plugin: About<'a>,
-    model: &'a Model,
-}
-
-#[derive(Serialize)]
-struct About<'a> {
-    name: &'a str,
-    options: BTreeMap<&'a str, &'a str>,
 }
 
 /// What a plugin prints.
@@ -279,23 +266,19 @@ impl Plugins {
     fn ask(&self, plugin: &Plugin, model: &Model) -> Result<Printed, Failure> {
         let own = self.plugin_option.iter();
         let own = own.filter(|option| option.plugin == plugin.name);
-        let question = Question {
-            version: 1,
-            plugin: About {
-                name: &plugin.name,
-                options: own
-                    .map(|option| (option.key.as_str(), option.value.as_str()))
-                    .collect(),
-            },
-            model,
-        };
+        let options = own.map(|option| (option.key.as_str(), option.value.as_str()));
+        let question = json!({
+            "version": 1,
+            "plugin": { "name": plugin.name, "options": options.collect::<BTreeMap<_, _>>() },
+            "model": model,
+        });
         let program = Program {
             name: &plugin.name,
             path: plugin.program.clone(),
             is_path: plugin.is_path,
             limit: Duration::from_secs(self.plugin_timeout),
         };
-        program.run(serde_json::to_vec(&question).expect("names and texts can be written as JSON"))
+        program.run(question.to_string().into_bytes())
     }
 }
 
