@@ -39,7 +39,7 @@ enum About {
 }
 
 /// Who proves a claim in a language, how, and where to read on.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize, Serialize)]
 struct Proof {
     by: By,
     how: &'static str,
@@ -98,9 +98,8 @@ enum Holds {
 #[derive(Serialize)]
 struct ProofLine {
     target: &'static str,
-    by: By,
-    how: &'static str,
-    see: Vec<Place>,
+    #[serde(flatten)]
+    proof: Proof,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
@@ -131,26 +130,21 @@ fn sheet(claims: &[Claim], checked: CheckedProtocol<'_>, sizes: &Sizes) -> Sheet
         let (holds, detail) = fact(claim, checked, sizes);
         let targets = Target::ALL.into_iter().zip(claim.proofs.iter().cycle());
         let proofs = targets.filter(|_| holds == Holds::Yes);
+        let proofs = proofs.map(|(target, proof)| ProofLine {
+            target: target.name(),
+            proof: proof.clone(),
+        });
         ClaimLine {
             id: claim.id,
             claim: claim.words,
             holds,
             detail,
-            proofs: proofs.map(|(target, proof)| line(target, proof)).collect(),
+            proofs: proofs.collect(),
         }
     });
     Sheet {
         name: program.full_name(protocol.file, protocol.name.text()),
         claims: claims.collect(),
-    }
-}
-
-fn line(target: Target, proof: &Proof) -> ProofLine {
-    ProofLine {
-        target: target.name(),
-        by: proof.by,
-        how: proof.how,
-        see: proof.see.clone(),
     }
 }
 
@@ -336,16 +330,14 @@ pub fn text(sheet: &Sheet) -> String {
 
 /// One line for each different proof.
 fn proofs(text: &mut String, proofs: &[ProofLine]) {
-    let same = |one: &ProofLine, other: &ProofLine| {
-        (one.by, one.how, &one.see) == (other.by, other.how, &other.see)
-    };
+    let same = |one: &ProofLine, other: &ProofLine| one.proof == other.proof;
     for group in proofs.chunk_by(same) {
         let titles = group.iter().filter_map(|proof| {
             let mut targets = Target::ALL.into_iter();
             targets.find(|target| target.name() == proof.target)
         });
         let titles: Vec<&str> = titles.map(Target::title).collect();
-        let first = &group[0];
+        let first = &group[0].proof;
         let by = match first.by {
             By::Checker => "the checker",
             By::Compiler => "the language's compiler",
