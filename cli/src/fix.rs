@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// What was repaired.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Fixed {
     /// How many repairs were made.
     pub repairs: usize,

@@ -108,23 +108,20 @@ pub enum Findings {
 }
 
 impl Sources {
-    /// Reads and checks the files that `paths` name, and prints the findings.
-    pub fn compile(
+    /// The program and its texts. Findings are printed only if it has errors.
+    pub fn checked(
         self,
         paths: &[PathBuf],
         options: Options,
-        format: Format,
-        findings: Findings,
         terminal: &Terminal,
-    ) -> Result<Compilation, Failure> {
-        let check = |request: &Request| {
-            let compilation = progress::check(request, terminal)?;
-            Ok((compilation, ()))
-        };
-        let (compilation, ()) = self
-            .leaving_out_unreadable()
-            .compile_by(check, paths, options, format, findings, terminal)?;
-        Ok(compilation)
+    ) -> Result<Checked, Failure> {
+        let check = |request: &Request| Ok((progress::check(request, terminal)?, ()));
+        let (format, findings) = (Format::Human, Findings::Reason);
+        let sources = self.leaving_out_unreadable();
+        let (compiled, ()) =
+            sources.compile_by(check, paths, options, format, findings, terminal)?;
+        let checked = compiled.checked.ok_or(Failure::Findings)?;
+        Ok((checked, compiled.sources))
     }
 
     /// The configuration that applies to these inputs.

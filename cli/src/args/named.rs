@@ -1,10 +1,9 @@
 //! A protocol that the command line names: `FILE#PROTOCOL`.
 
-use crate::args::{Findings, Format, Sources};
+use crate::args::{Checked, Sources};
 use crate::terminal::Terminal;
 use clap::ValueEnum;
 use duologue::check::CheckedProgram;
-use duologue::compile::Compilation;
 use duologue::languages::Options;
 use duologue::name::instead;
 use duologue::protocol::{Instance, Protocol, ProtocolId, Side, StateId};
@@ -62,9 +61,9 @@ impl Named {
     }
 
     /// Reads and checks the file, and prints the findings.
-    pub fn compile(&self, sources: Sources, terminal: &Terminal) -> Result<Compilation, Failure> {
-        let (files, options) = ([self.file.clone()], Options::default());
-        sources.compile(&files, options, Format::Human, Findings::Reason, terminal)
+    pub fn compile(&self, sources: Sources, terminal: &Terminal) -> Result<Checked, Failure> {
+        let files = std::slice::from_ref(&self.file);
+        sources.checked(files, Options::default(), terminal)
     }
 
     /// The protocol that is meant: the named one, or the only one in the file.

@@ -4,11 +4,8 @@ use crate::args::named::{Named, Own};
 use crate::args::{Shape, Sources, TEMPLATE, seconds};
 use crate::terminal::Terminal;
 use clap::Args;
-use duologue::fingerprint::Fingerprint;
 use duologue::protocol::Side;
-use duologue::relation::View;
 use duologue::robots::{Absent, MOST_NODES, Makeable, Plan};
-use duologue::wire;
 use duologue_peers::address::{Address, Lobby};
 use duologue_peers::attack::Kind;
 use duologue_peers::campaign::Course;
@@ -16,7 +13,7 @@ use duologue_peers::campaign::Report;
 use duologue_peers::campaign::{Campaign, Wanted};
 use duologue_peers::campaign::{Door, Known, Target};
 use duologue_peers::game::{Script, say};
-use duologue_peers::socket::Credentials;
+use duologue_peers::socket::{Credentials, fingerprint};
 use duologue_peers::talk::{Event, Stream, Talk};
 use duologue_project::{Failure, Outcome, needs_native};
 use std::path::{Path, PathBuf};
@@ -89,17 +86,15 @@ impl Attack {
     pub fn run(mut self, terminal: &Terminal) -> Outcome {
         needs_native("`attack`", "sockets")?;
         let named = Named::parse(&self.file);
-        let compiled = named.compile(std::mem::take(&mut self.sources), terminal)?;
-        let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-        let view = named.view(checked)?;
-        let (program, protocol, instance) = (view.program, view.protocol, view.instance);
+        let (checked, _) = named.compile(std::mem::take(&mut self.sources), terminal)?;
+        let view = named.view(&checked)?;
         let own = match (self.own, &self.listen) {
             (Some(own), _) => own.side(),
             (None, Some(_)) => Side::Server,
             (None, None) => Side::Client,
         };
         let fingerprint = fingerprint(view)?;
-        let makeable = Makeable::of(program);
+        let makeable = Makeable::of(view.program);
         let plan = Plan::of(view, &makeable).map_err(|absent| {
             let name = view.name();
             Failure::Usage(match absent {
@@ -108,11 +103,11 @@ impl Attack {
             })
         })?;
         let known = match &self.script {
-            Some(path) => read(path, Talk::new(program, protocol, instance), &plan, own)?,
+            Some(path) => read(path, Talk::new(view), &plan, own)?,
             None => Known::default(),
         };
         let parse = |text: &str| Address::parse(text, &self.credentials);
-        let talk = Talk::new(program, protocol, instance);
+        let talk = Talk::new(view);
         let (door, greeting) = match (&self.connect, &self.listen) {
             (Some(address), _) => {
                 let token = self.credentials.token()?;
@@ -134,9 +129,7 @@ impl Attack {
             own,
             patience: Duration::from_secs(self.timeout),
             is_verbose: terminal.verbose,
-            program,
-            protocol,
-            instance,
+            view,
             plan: &plan,
             fingerprint,
             greeting,
@@ -162,18 +155,6 @@ impl Attack {
         }
         report.outcome()
     }
-}
-
-/// The fingerprint of a protocol that two processes can speak.
-fn fingerprint(view: View<'_>) -> Result<Fingerprint, Failure> {
-    let name = view.name();
-    let plan = wire::Plan::of(view)
-        .map_err(|obstacle| Failure::Usage(format!("`{name}` stays in one process: {obstacle}")))?;
-    plan.fingerprint.ok_or_else(|| {
-        Failure::Usage(format!(
-            "`{name}` has type parameters: name an instance, as in FILE#INSTANCE"
-        ))
-    })
 }
 
 /// The session of a transcript, with the values of the messages that one side sends.

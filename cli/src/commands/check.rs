@@ -1,10 +1,12 @@
 //! `duologue check`: all errors and rules.
 
 use crate::args::{Choices, Findings, Sources, Style, TEMPLATE};
-use crate::fix;
+use crate::fix::{self, Fixed};
+use crate::output::progress;
 use crate::output::protocol_table::overview;
 use crate::terminal::{GOOD, Terminal, styled};
 use clap::Args;
+use duologue::compile::Request;
 use duologue::diagnostic::Level;
 use duologue::report::{self, counted};
 use duologue_project::{Failure, Outcome};
@@ -42,22 +44,19 @@ impl Check {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let choices = self.choices.into();
         let (format, product) = (self.style.format, Findings::Product);
-        let compiled = if self.fix {
-            let by = fix::fix;
-            let sources = self.sources.leaving_out_unreadable();
-            let (compiled, fixed) =
-                sources.compile_by(by, &self.paths, choices, format, product, terminal)?;
-            if fixed.repairs > 0 {
-                let problems = counted(fixed.repairs, "problem");
-                let files = counted(fixed.files, "file");
-                let done = styled(GOOD, "fixed");
-                terminal.tell(format_args!("{done}: {problems} in {files}\n"))?;
-            }
-            compiled
-        } else {
-            let sources = self.sources;
-            sources.compile(&self.paths, choices, format, product, terminal)?
+        let by = |request: &Request| match self.fix {
+            true => fix::fix(request),
+            false => Ok((progress::check(request, terminal)?, Fixed::default())),
         };
+        let sources = self.sources.leaving_out_unreadable();
+        let (compiled, fixed) =
+            sources.compile_by(by, &self.paths, choices, format, product, terminal)?;
+        if fixed.repairs > 0 {
+            let problems = counted(fixed.repairs, "problem");
+            let files = counted(fixed.files, "file");
+            let done = styled(GOOD, "fixed");
+            terminal.tell(format_args!("{done}: {problems} in {files}\n"))?;
+        }
         let Some(checked) = &compiled.checked else {
             terminal.tell(report::summary(&compiled.diagnostics, compiled.sources.len()) + "\n")?;
             return Err(Failure::Findings);

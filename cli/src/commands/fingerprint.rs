@@ -1,12 +1,12 @@
 //! `duologue fingerprint`: prints the hashes by which two processes recognize that they use the same protocol.
 
-use crate::args::{Findings, Format, Sources, TEMPLATE};
+use crate::args::{Sources, TEMPLATE};
 use crate::terminal::Terminal;
 use clap::Args;
 use duologue::fingerprint::Fingerprint as Hash;
 use duologue::languages::Options;
 use duologue::relation::{View, canonical};
-use duologue_project::{Failure, Outcome};
+use duologue_project::Outcome;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -31,15 +31,9 @@ pub struct Fingerprint {
 
 impl Fingerprint {
     pub fn run(self, terminal: &Terminal) -> Outcome {
-        let (options, format, findings) = (Options::default(), Format::Human, Findings::Reason);
-        let compiled = self
-            .sources
-            .compile(&self.paths, options, format, findings, terminal)?;
-        let program = compiled
-            .checked
-            .as_ref()
-            .ok_or(Failure::Findings)?
-            .program();
+        let options = Options::default();
+        let (checked, _) = self.sources.checked(&self.paths, options, terminal)?;
+        let program = checked.program();
         for file in program.files.iter().filter(|file| file.is_input) {
             let plain = file.protocols.iter().copied();
             let plain = plain.filter(|id| !program.protocol(*id).is_generic());

@@ -74,9 +74,8 @@ impl Graph {
             let words = "only `--format svg` shows coverage";
             return Err(Failure::Usage(words.to_owned()));
         }
-        let compiled = named.compile(self.sources, terminal)?;
-        let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-        let selected = select(checked, named.protocol.as_deref())?;
+        let (checked, sources) = named.compile(self.sources, terminal)?;
+        let selected = select(&checked, named.protocol.as_deref())?;
         let whole = match self.format {
             Language::Dot => None,
             Language::Svg => Some("picture"),
@@ -93,7 +92,7 @@ impl Graph {
             let protocol = checked.program().protocol(id);
             terminal.print(match self.format {
                 Language::Svg => {
-                    let mut picture = draw(protocol, &compiled.sources, state.as_deref())?;
+                    let mut picture = draw(protocol, &sources, state.as_deref())?;
                     if let Some(path) = &self.coverage {
                         let seen = seen(checked.program(), id, path)?;
                         picture.mark_missing(|step| !seen.contains(&step));

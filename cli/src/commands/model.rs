@@ -1,6 +1,6 @@
 //! `duologue model`: the checked program as JSON.
 
-use crate::args::{Findings, Format, Names, Sources, TEMPLATE};
+use crate::args::{Names, Sources, TEMPLATE};
 use crate::terminal::Terminal;
 use clap::Args;
 use duologue::languages::Options;
@@ -45,12 +45,9 @@ impl Model {
             )));
         }
         let options: Options = self.names.into();
-        let (format, findings) = (Format::Human, Findings::Reason);
-        let compiled =
-            self.sources
-                .compile(&self.paths, options.clone(), format, findings, terminal)?;
-        let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-        let model = model::Model::of(checked, &compiled.sources, &options);
+        let sources = self.sources;
+        let (checked, sources) = sources.checked(&self.paths, options.clone(), terminal)?;
+        let model = model::Model::of(&checked, &sources, &options);
         terminal.print_exactly(&model.pretty())?;
         Ok(())
     }

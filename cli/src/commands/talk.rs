@@ -4,7 +4,6 @@ use crate::args::named::{Named, Own};
 use crate::args::{Sources, TEMPLATE, seconds};
 use crate::terminal::Terminal;
 use clap::Args;
-use duologue::relation::View;
 use duologue_peers::address::Address;
 use duologue_peers::game::Peer;
 use duologue_peers::game::{Game, LINES, Robots};
@@ -81,11 +80,8 @@ pub struct TalkArguments {
 impl TalkArguments {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let named = Named::parse(&self.file);
-        let compiled = named.compile(self.sources, terminal)?;
-        let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-        let View {
-            protocol, instance, ..
-        } = named.view(checked)?;
+        let (checked, sources) = named.compile(self.sources, terminal)?;
+        let view = named.view(&checked)?;
         let own = self.connect.as_ref().map(|_| self.own.side());
         if let (Some(own), Some(robots)) = (own, self.robot)
             && robots.plays(own.dual())
@@ -97,7 +93,7 @@ impl TalkArguments {
             );
             return Err(Failure::Usage(words));
         }
-        let talk = Talk::new(checked.program(), protocol, instance);
+        let talk = Talk::new(view);
         let input = match (&self.script, self.robot) {
             (Some(path), _) => Input::Script(Script::open(path)?),
             (None, Some(Robots::Both)) => Input::Nothing,
@@ -116,12 +112,15 @@ impl TalkArguments {
                 return Err(Failure::Usage(words));
             }
         }
-        let name = instance.map_or(&talk.protocol().name, |instance| &instance.name);
-        let output = Output::new(name.text(), self.format, self.record.as_deref(), terminal)?;
+        let output = Output::new(
+            view.name().text(),
+            self.format,
+            self.record.as_deref(),
+            terminal,
+        )?;
         let peer = match (&self.connect, own) {
             (Some(address), Some(own)) => {
                 let patience = Duration::from_secs(self.timeout);
-                let meant = (protocol, instance);
                 needs_native("`talk --connect`", "sockets")?;
                 let address = Address::parse(address, &self.credentials)?;
                 let token = self.credentials.token()?;
@@ -129,8 +128,7 @@ impl TalkArguments {
                     (&address, token),
                     own.dual(),
                     patience,
-                    checked,
-                    meant,
+                    view,
                     &talk,
                 )?)
             }
@@ -143,7 +141,7 @@ impl TalkArguments {
             left: self.messages,
             is_stuck: false,
             heard: VecDeque::new(),
-            sources: &compiled.sources,
+            sources: &sources,
             talk,
             input,
             output,

@@ -8,7 +8,7 @@ use crate::terminal::Terminal;
 use clap::Args;
 use duologue::dual;
 use duologue::protocol::FileId;
-use duologue_project::{Failure, Outcome};
+use duologue_project::Outcome;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -42,17 +42,16 @@ impl Dual {
         if let Some(theirs) = &self.against {
             return compare::compare(&named, &Named::parse(theirs), self.sources, terminal);
         }
-        let compiled = named.compile(self.sources, terminal)?;
-        let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-        let (program, sources) = (checked.program(), &compiled.sources);
+        let (checked, sources) = named.compile(self.sources, terminal)?;
+        let program = checked.program();
         if named.protocol.is_some() {
-            for id in select(checked, named.protocol.as_deref())? {
-                terminal.print_exactly(&dual::protocol(program, sources, id))?;
+            for id in select(&checked, named.protocol.as_deref())? {
+                terminal.print_exactly(&dual::protocol(program, &sources, id))?;
             }
         } else {
             let files = (0..program.files.len()).map(FileId::new);
             for id in files.filter(|id| program.file(*id).is_input) {
-                terminal.print_exactly(&dual::file(program, sources, id))?;
+                terminal.print_exactly(&dual::file(program, &sources, id))?;
             }
         }
         Ok(())

@@ -12,7 +12,7 @@ use duologue::languages::{Options, Target, public_names};
 use duologue::protocol::{Definition, Docs, File, Side, State};
 use duologue::report::{counted, duration};
 use duologue::source;
-use duologue_project::{Failure, Outcome};
+use duologue_project::Outcome;
 use std::fmt::Write as _;
 
 /// At most this many states of a protocol are shown, and messages of a state.
@@ -20,10 +20,9 @@ const MOST: (usize, usize) = (60, 12);
 
 /// Prints the overview of what is named.
 pub fn run(named: &Named, shape: Shape, sources: Sources, terminal: &Terminal) -> Outcome {
-    let compiled = named.compile(sources, terminal)?;
-    let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-    let protocols = select(checked, named.protocol.as_deref())?;
-    let document = document(checked, &protocols);
+    let (checked, sources) = named.compile(sources, terminal)?;
+    let protocols = select(&checked, named.protocol.as_deref())?;
+    let document = document(&checked, &protocols);
     if let Shape::Json = shape {
         print_json(&document, terminal)?;
         return Ok(());
@@ -32,7 +31,7 @@ pub fn run(named: &Named, shape: Shape, sources: Sources, terminal: &Terminal) -
     let mut text = String::new();
     for (id, sheet) in sheets {
         let protocol = checked.protocol(*id);
-        let shown = glance(protocol, &compiled.sources);
+        let shown = glance(protocol, &sources);
         let name = &protocol.protocol().name;
         text += &match named.protocol {
             Some(_) => {
@@ -44,7 +43,7 @@ pub fn run(named: &Named, shape: Shape, sources: Sources, terminal: &Terminal) -
     }
     if named.protocol.is_none() {
         let file = named.file.display();
-        text = head(checked, &compiled.sources) + &text;
+        text = head(&checked, &sources) + &text;
         let name = protocols
             .first()
             .map(|id| &checked.program().protocol(*id).name);

@@ -11,7 +11,7 @@ use duologue::languages::{Options, Target, public_names};
 use duologue::protocol::{Message, Next, Protocol, ProtocolId, Side, State, StateId, Type};
 use duologue::report::quoted;
 use duologue::source;
-use duologue_project::{Failure, Outcome};
+use duologue_project::Outcome;
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -103,12 +103,11 @@ pub fn run(
     sources: Sources,
     terminal: &Terminal,
 ) -> Outcome {
-    let compiled = named.compile(sources, terminal)?;
-    let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-    let found = named.find(checked)?;
+    let (checked, sources) = named.compile(sources, terminal)?;
+    let found = named.find(&checked)?;
     let state = find_state(checked.program().protocol(found), state)?;
     let options = Options::default();
-    let sheet = sheet(checked.protocol(found), state, &compiled.sources, &options);
+    let sheet = sheet(checked.protocol(found), state, &sources, &options);
     match shape {
         Shape::Human => terminal.print(text(&sheet, terminal))?,
         Shape::Json => print_json(&sheet, terminal)?,

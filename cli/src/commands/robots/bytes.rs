@@ -35,9 +35,8 @@ pub struct Bytes {
 impl Bytes {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         let named = Named::parse(&self.file);
-        let compiled = named.compile(self.sources, terminal)?;
-        let checked = compiled.checked.as_ref().ok_or(Failure::Findings)?;
-        let (view, makeable) = (named.view(checked)?, Makeable::of(checked.program()));
+        let (checked, _) = named.compile(self.sources, terminal)?;
+        let (view, makeable) = (named.view(&checked)?, Makeable::of(checked.program()));
         let plan = Plan::of(view, &makeable).map_err(|_| {
             let (name, file) = (view.name(), named.file.display());
             Failure::Usage(format!(
@@ -48,7 +47,7 @@ impl Bytes {
             terminal.complain(&format!("{place}: {why}"));
             Failure::Findings
         };
-        let mut talk = Talk::new(view.program, view.protocol, view.instance);
+        let mut talk = Talk::new(view);
         let (mut script, mut places) = (Script::open(&self.script)?, Vec::new());
         while let Some(line) = script.take()? {
             say(&mut talk, &line.text).map_err(|(_, why)| fail(&line.place, &why))?;

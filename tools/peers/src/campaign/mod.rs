@@ -68,8 +68,8 @@ impl<'c> Campaign<'_, 'c> {
             }
         };
         let model = Model {
-            program: target.program,
-            sizes: Sizes::of(target.program),
+            program: target.view.program,
+            sizes: Sizes::of(target.view.program),
             plan: target.plan,
             own: target.own,
             largest,

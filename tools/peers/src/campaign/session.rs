@@ -69,7 +69,7 @@ impl<'c> Session<'c> {
             Ok(opened) => opened,
             Err(words) => return Ok(Err(words)),
         };
-        let talk = Talk::new(target.program, target.protocol, target.instance);
+        let talk = Talk::new(target.view);
         let mut session = Session {
             socket,
             stream: Stream::new(&talk),

@@ -6,7 +6,8 @@ use crate::campaign::way::Course;
 use crate::socket::{Socket, reason};
 use crate::talk::Value;
 use duologue::fingerprint::Fingerprint;
-use duologue::protocol::{Instance, Program, ProtocolId, Side, StateId};
+use duologue::protocol::{Side, StateId};
+use duologue::relation::View;
 use duologue::robots::Plan;
 use duologue_project::Failure;
 use std::collections::BTreeMap;
@@ -35,12 +36,8 @@ pub struct Target<'c> {
     pub patience: Duration,
     /// Whether errors of the programs that this side starts are shown.
     pub is_verbose: bool,
-    /// The program with the protocol.
-    pub program: &'c Program,
     /// The protocol.
-    pub protocol: ProtocolId,
-    /// Its instance, if it is generic.
-    pub instance: Option<&'c Instance>,
+    pub view: View<'c>,
     /// Its states and the ways between them.
     pub plan: &'c Plan<'c>,
     /// Its fingerprint.

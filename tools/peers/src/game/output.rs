@@ -3,6 +3,7 @@
 use crate::game::input::Text;
 use crate::talk::{Event, Talk, Value};
 use clap::ValueEnum;
+use duologue::diagnostic::counted;
 use duologue::graph::diagram::message_text;
 use duologue::protocol::Side;
 use duologue::source::Sources;
@@ -93,9 +94,8 @@ impl<'a> Output<'a> {
     /// # Errors
     /// It cannot be printed.
     pub fn undone(&self, talk: &Talk<'_>) -> Result<(), Failure> {
-        let count = talk.events().len();
-        let messages = if count == 1 { "message" } else { "messages" };
-        self.say(&format!("back to {count} {messages}"))
+        let messages = counted(talk.events().len(), "message");
+        self.say(&format!("back to {messages}"))
     }
 
     /// Answers a command.
@@ -138,8 +138,7 @@ impl<'a> Output<'a> {
             Event::Left(side) => Some(side.word()),
             Event::Message { .. } => None,
         });
-        let count = events.len() - usize::from(left.is_some());
-        let messages = if count == 1 { "message" } else { "messages" };
+        let messages = counted(events.len() - usize::from(left.is_some()), "message");
         let all = talk.protocol().messages().count();
         let end = match (left, talk.state()) {
             (Some(side), _) => format!("the {side} left early"),
@@ -147,7 +146,7 @@ impl<'a> Output<'a> {
             (None, None) => "finished".to_owned(),
         };
         self.tell(&format!(
-            "{}: {count} {messages}, {end}, covered {covered}/{all} transitions",
+            "{}: {messages}, {end}, covered {covered}/{all} transitions",
             self.name
         ))
     }

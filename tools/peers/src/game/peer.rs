@@ -1,12 +1,10 @@
 //! The other side of a session, at the end of a connection.
 
 use crate::address::Address;
-use crate::socket::{Socket, is_late, read, reason, write_all};
+use crate::socket::{Socket, fingerprint, is_late, read, reason, write_all};
 use crate::talk::{Arrival, Fault, Stream, Talk};
-use duologue::check::CheckedProgram;
-use duologue::protocol::{Instance, ProtocolId, Side};
+use duologue::protocol::Side;
 use duologue::relation::View;
-use duologue::wire::Plan;
 use duologue_project::Failure;
 use std::io;
 use std::time::{Duration, Instant};
@@ -37,24 +35,10 @@ impl Peer {
         (address, token): (&Address, Option<&str>),
         side: Side,
         patience: Duration,
-        checked: &CheckedProgram,
-        (protocol, instance): (ProtocolId, Option<&Instance>),
+        view: View<'_>,
         talk: &Talk<'_>,
     ) -> Result<Peer, Failure> {
-        let program = checked.program();
-        let view = match instance {
-            Some(instance) => View::instance(program, instance),
-            None => View::of(program, protocol),
-        };
-        let usage = |words: String| Failure::Usage(words);
-        let name = &talk.protocol().name;
-        let plan = Plan::of(view)
-            .map_err(|obstacle| usage(format!("`{name}` stays in one process: {obstacle}")))?;
-        let fingerprint = plan.fingerprint.ok_or_else(|| {
-            usage(format!(
-                "`{name}` has type parameters: name an instance, as in FILE#INSTANCE"
-            ))
-        })?;
+        let fingerprint = fingerprint(view)?;
         let stream = Stream::new(talk);
         let hello = stream.hello(talk, fingerprint, side.dual(), token);
         let place = &address.text;

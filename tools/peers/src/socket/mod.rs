@@ -4,6 +4,9 @@
 pub mod tls;
 
 use clap::Args;
+use duologue::fingerprint::Fingerprint;
+use duologue::relation::View;
+use duologue::wire::Plan;
 use duologue_project::Failure;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
@@ -81,6 +84,18 @@ impl Credentials {
             token => Ok(token),
         }
     }
+}
+
+/// The fingerprint of a protocol that two processes can speak.
+pub fn fingerprint(view: View<'_>) -> Result<Fingerprint, Failure> {
+    let name = view.name();
+    let plan = Plan::of(view)
+        .map_err(|obstacle| Failure::Usage(format!("`{name}` stays in one process: {obstacle}")))?;
+    plan.fingerprint.ok_or_else(|| {
+        Failure::Usage(format!(
+            "`{name}` has type parameters: name an instance, as in FILE#INSTANCE"
+        ))
+    })
 }
 
 /// Whether a read or a write has taken too long.

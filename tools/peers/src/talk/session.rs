@@ -2,9 +2,8 @@
 
 use super::reader::{Reader, any_of};
 use super::value::{Fault, Value};
-use duologue::protocol::{
-    Instance, Message, Next, Program, Protocol, ProtocolId, Side, State, StateId, Type,
-};
+use duologue::protocol::{Message, Next, Program, Protocol, Side, State, StateId, Type};
+use duologue::relation::View;
 use std::fmt::{self, Display, Formatter};
 
 /// A session of which both sides are known.
@@ -84,13 +83,9 @@ impl<'p> Talk<'p> {
     /// A new session of a protocol. A generic protocol needs an instance; without one, values of its type parameters are taken as they
     /// are written.
     #[must_use]
-    pub fn new(
-        program: &'p Program,
-        protocol: ProtocolId,
-        instance: Option<&Instance>,
-    ) -> Talk<'p> {
-        let protocol = program.protocol(protocol);
-        let arguments = match instance {
+    pub fn new(view: View<'p>) -> Talk<'p> {
+        let (program, protocol) = (view.program, view.program.protocol(view.protocol));
+        let arguments = match view.instance {
             Some(instance) => instance.arguments.clone(),
             None => (0..)
                 .map(Type::Parameter)
