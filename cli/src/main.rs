@@ -17,8 +17,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use terminal::{STYLES, Terminal};
 
-const EXAMPLES: &str = "\
-  duologue check                                     check every protocol file below this directory
+const EXAMPLES: &str = "  duologue check                                     check every protocol file below this directory
   duologue gen bank.proto --rust src/protocols       write typed endpoints for both sides
   duologue gen protocols --c c/gen --scala scala/gen --check
                                                      fail if generated files are not up to date

@@ -19,8 +19,7 @@ use duologue_project::{Failure, Outcome, needs_native};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-const EXAMPLES: &str = "\
-  duologue attack bank.proto --connect unix:/run/bank.sock
+const EXAMPLES: &str = "  duologue attack bank.proto --connect unix:/run/bank.sock
                                       send everything that is wrong, in each state that can be reached
   duologue attack bank.proto --connect tcp://localhost:7000 --script session.txt
                                       the same, with the messages of a transcript before each state

@@ -12,8 +12,8 @@ use duologue::report::{self, counted};
 use duologue_project::{Failure, Outcome};
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-  duologue check                      every .duo and .proto file below this directory
+const EXAMPLES: &str =
+    "  duologue check                      every .duo and .proto file below this directory
   duologue check bank.proto -v        and show its states and its capacity
   duologue check --fix protocols      and fix what can be fixed without changing the meaning
   duologue check -D all -A never-ends protocols

@@ -18,8 +18,7 @@ use duologue_site::doc::{Compared, Comparison, Input, site};
 use std::path::PathBuf;
 use std::time::Instant;
 
-const EXAMPLES: &str = "\
-  duologue doc protocols -o site      a page for each protocol, state and type; open site/index.html
+const EXAMPLES: &str = "  duologue doc protocols -o site      a page for each protocol, state and type; open site/index.html
   duologue doc protocols -o site --against v1.2
                                       also what has changed since v1.2, and which side to deploy first
   duologue doc protocols -o site --check

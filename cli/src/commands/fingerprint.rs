@@ -9,8 +9,8 @@ use duologue::relation::{View, canonical};
 use duologue_project::Outcome;
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-  duologue fingerprint bank.proto     a line for each protocol: its name and its fingerprint
+const EXAMPLES: &str =
+    "  duologue fingerprint bank.proto     a line for each protocol: its name and its fingerprint
   duologue fingerprint bank.proto --text
                                       also the text that is hashed; see docs/wire.md
 ";

@@ -15,8 +15,7 @@ use duologue::syntax::format::{Layout, Unformatted, format_with, lay_out};
 use duologue_project::{Failure, Outcome, inputs};
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &str = "\
-  duologue fmt                        every .duo and .proto file below this directory, in place
+const EXAMPLES: &str = "  duologue fmt                        every .duo and .proto file below this directory, in place
   duologue fmt --check                write nothing; fail if a file is not formatted
   duologue fmt bank.proto --diff      show what would change
   duologue fmt - --stdin-filepath bank.proto < bank.proto

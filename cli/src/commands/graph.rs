@@ -15,8 +15,7 @@ use duologue_project::{Failure, Outcome};
 use duologue_site::picture::{self, Layout, MOST_ARROWS, MOST_STATES, Picture, TooLarge};
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &str = "\
-  duologue graph bank.proto#bank --format svg > bank.svg
+const EXAMPLES: &str = "  duologue graph bank.proto#bank --format svg > bank.svg
                                       a picture, for light and dark pages
   duologue graph bank.proto#bank/connected --format svg > connected.svg
                                       a state with the states nearest to it

@@ -8,8 +8,8 @@ use duologue_project::{Failure, Outcome};
 use duologue_reports::model;
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-  duologue model bank.proto           everything that the compiler knows about a file, as JSON
+const EXAMPLES: &str =
+    "  duologue model bank.proto           everything that the compiler knows about a file, as JSON
   duologue model protocols | jq -r '.protocols[].full_name'
                                       the names of all protocols below a directory
   duologue model --schema             the JSON Schema of the model

@@ -17,8 +17,7 @@ use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &str = "\
-  duologue play                       a page with examples to check, draw, play and compile
+const EXAMPLES: &str = "  duologue play                       a page with examples to check, draw, play and compile
   duologue play protocols/bank.proto  the same with your files
   duologue play bank.proto -o bank.html
                                       the same as one file, which works on any server and from a disk

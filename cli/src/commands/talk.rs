@@ -18,8 +18,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const EXAMPLES: &str = "\
-  duologue talk bank.proto            play both sides of the bank; Tab completes what may be sent
+const EXAMPLES: &str = "  duologue talk bank.proto            play both sides of the bank; Tab completes what may be sent
   duologue talk bank.proto --robot server --seed 7
                                       play the client; the server plays by itself
   duologue talk bank.proto --robot both --messages 50

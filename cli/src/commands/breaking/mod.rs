@@ -18,8 +18,7 @@ use duologue_project::Failure;
 use duologue_project::baseline::{Old, checked};
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-  duologue breaking --against origin/main
+const EXAMPLES: &str = "  duologue breaking --against origin/main
                                       can this branch be deployed, and which side first?
   duologue breaking protocols --against v1.2 --require any-order
                                       also fail if the order matters

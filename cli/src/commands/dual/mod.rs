@@ -11,8 +11,8 @@ use duologue::protocol::FileId;
 use duologue_project::Outcome;
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-  duologue dual bank.proto            the file with the server's view of every protocol
+const EXAMPLES: &str =
+    "  duologue dual bank.proto            the file with the server's view of every protocol
   duologue dual bank.proto bank       the server's view of one protocol
   duologue dual bank.proto | duologue dual -
                                       the original file

@@ -16,8 +16,7 @@ use duologue::pages;
 use duologue_project::{Failure, Outcome};
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-  duologue explain                    all rules, their levels, and where these are set
+const EXAMPLES: &str = "  duologue explain                    all rules, their levels, and where these are set
   duologue explain -D all             the levels that `duologue check -D all` would use
   duologue explain stuck-state        what the rule requires, a wrong protocol and a right one
   duologue explain bank.proto         a file: what it declares, its protocols with their states

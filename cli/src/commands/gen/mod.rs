@@ -23,8 +23,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-const EXAMPLES: &str = "\
-  duologue gen bank.proto --rust src/protocols
+const EXAMPLES: &str = "  duologue gen bank.proto --rust src/protocols
                                       both sides of every protocol in the file, for Rust
   duologue gen protocols --rust rust/gen --c c/gen --scala scala/gen
                                       every protocol file of a directory, in three languages

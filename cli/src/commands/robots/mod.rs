@@ -14,8 +14,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-const EXAMPLES: &str = "\
-  duologue robots report client.json server.json --protocol bank.proto
+const EXAMPLES: &str = "  duologue robots report client.json server.json --protocol bank.proto
                                       what robots have covered, and the shortest dialogue to each gap
   duologue robots report target/*.json --protocol bank.proto --at-least 100
                                       the same; fail if a transition is missing

@@ -6,8 +6,7 @@ use clap::Args;
 use clap_complete::{Shell, generate};
 use duologue_project::Outcome;
 
-const EXAMPLES: &str = "\
-  mkdir -p ~/.local/share/bash-completion/completions
+const EXAMPLES: &str = "  mkdir -p ~/.local/share/bash-completion/completions
   duologue completions bash > ~/.local/share/bash-completion/completions/duologue
   mkdir -p ~/.zfunc
   duologue completions zsh > ~/.zfunc/_duologue

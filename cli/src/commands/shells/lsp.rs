@@ -5,8 +5,8 @@ use crate::terminal::Terminal;
 use clap::Args;
 use duologue_project::{Outcome, needs_native};
 
-const EXAMPLES: &str = "\
-  duologue lsp    what an editor starts; docs/editors.md has the settings for several editors
+const EXAMPLES: &str =
+    "  duologue lsp    what an editor starts; docs/editors.md has the settings for several editors
 ";
 
 /// Serve an editor: a language server over standard input and output

@@ -11,8 +11,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-  duologue man | man -l -             read the page of the program
+const EXAMPLES: &str = "  duologue man | man -l -             read the page of the program
   duologue man check | man -l -       read the page of one command
   duologue man --dir ~/.local/share/man/man1
                                       install all pages

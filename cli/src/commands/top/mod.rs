@@ -21,8 +21,8 @@ use std::time::Duration;
 /// How many sessions and deadlocks are printed.
 const MOST: usize = 20;
 
-const EXAMPLES: &str = "\
-  duologue top unix:/run/bank.top     the sessions of a program, every second
+const EXAMPLES: &str =
+    "  duologue top unix:/run/bank.top     the sessions of a program, every second
   duologue top unix:/run/bank.top --once
                                       once, with the exit code 1 if there is a deadlock
   duologue top sessions.json --once --format json

@@ -25,8 +25,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-const EXAMPLES: &str = "\
-  duologue trace sessions.jsonl --protocol bank.proto
+const EXAMPLES: &str = "  duologue trace sessions.jsonl --protocol bank.proto
                                       does each session in a log follow its protocol?
   duologue trace client=a.jsonl server=b.jsonl --protocol bank
                                       the logs of both sides: who is to blame?
