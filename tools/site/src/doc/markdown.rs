@@ -10,18 +10,10 @@ const DEEPEST: usize = 32;
 /// The most characters of a summary.
 const SUMMARY: usize = 140;
 
-/// Where an element ends.
-#[derive(Clone, Copy)]
-enum Close {
-    /// With this tag.
-    Tag(&'static str),
-    /// It has no tag.
-    Nothing,
-}
-
 struct Writer {
     html: Html,
-    open: Vec<Close>,
+    /// The tags that end what is open, empty for what has none.
+    open: Vec<&'static str>,
     /// Links do not contain links.
     links: usize,
     is_table_head: bool,
@@ -108,7 +100,11 @@ impl Writer {
     }
 
     fn start(&mut self, tag: Tag<'_>) {
+        if self.open.len() >= DEEPEST {
+            return self.open.push("");
+        }
         let is_head = self.is_table_head;
+        let made;
         let (start, close) = match tag {
             Tag::Paragraph | Tag::HtmlBlock => ("<p>", "</p>"),
             // A heading of a comment is not one of the page.
@@ -120,7 +116,11 @@ impl Writer {
                 "</code></pre>",
             ),
             Tag::List(None) => ("<ul>", "</ul>"),
-            Tag::List(Some(first)) => return self.ordered(first),
+            Tag::List(Some(1)) => ("<ol>", "</ol>"),
+            Tag::List(Some(first)) => {
+                made = format!("<ol start=\"{first}\">");
+                (made.as_str(), "</ol>")
+            }
             Tag::Item => ("<li>", "</li>"),
             Tag::Table(_) => ("<table>", "</table>"),
             Tag::TableHead => {
@@ -133,55 +133,34 @@ impl Writer {
             Tag::Emphasis => ("<em>", "</em>"),
             Tag::Strong => ("<strong>", "</strong>"),
             Tag::Strikethrough => ("<del>", "</del>"),
-            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
-                return self.link(&dest_url);
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }
+                if self.links == 0 && is_allowed(&dest_url) =>
+            {
+                self.links += 1;
+                let address = Html::text(&dest_url);
+                made = format!("<a rel=\"noreferrer\" href=\"{address}\">");
+                (made.as_str(), "</a>")
             }
-            Tag::FootnoteDefinition(_)
+            Tag::Link { .. }
+            | Tag::Image { .. }
+            | Tag::FootnoteDefinition(_)
             | Tag::DefinitionList
             | Tag::DefinitionListTitle
             | Tag::DefinitionListDefinition
             | Tag::Superscript
             | Tag::Subscript
-            | Tag::MetadataBlock(_) => return self.open.push(Close::Nothing),
+            | Tag::MetadataBlock(_) => ("", ""),
         };
-        if self.open.len() >= DEEPEST {
-            return self.open.push(Close::Nothing);
-        }
         self.html.mark(start);
-        self.open.push(Close::Tag(close));
-    }
-
-    fn ordered(&mut self, first: u64) {
-        if self.open.len() >= DEEPEST {
-            return self.open.push(Close::Nothing);
-        }
-        self.html.mark(&match first {
-            1 => "<ol>".to_owned(),
-            first => format!("<ol start=\"{first}\">"),
-        });
-        self.open.push(Close::Tag("</ol>"));
-    }
-
-    fn link(&mut self, address: &str) {
-        if self.links > 0 || !is_allowed(address) || self.open.len() >= DEEPEST {
-            return self.open.push(Close::Nothing);
-        }
-        self.links += 1;
-        self.html.mark("<a rel=\"noreferrer\" href=\"");
-        self.html.push(address);
-        self.html.mark("\">");
-        self.open.push(Close::Tag("</a>"));
+        self.open.push(close);
     }
 
     fn end(&mut self, tag: TagEnd) {
         if tag == TagEnd::TableHead {
             self.is_table_head = false;
         }
-        if let Some(Close::Tag(close)) = self.open.pop() {
-            if close == "</a>" {
-                self.links -= 1;
-            }
-            self.html.mark(close);
-        }
+        let close = self.open.pop().unwrap_or_default();
+        self.links -= usize::from(close == "</a>");
+        self.html.mark(close);
     }
 }
