@@ -1,7 +1,7 @@
 //! Traces and logs of OpenTelemetry as JSON: an event of a span, or a record of a log, is an event of a session if its attributes say
 //! so.
 
-use super::event::{Event, Kind, Text, WORDS, Word, logged};
+use super::event::{Event, Text, WORDS, Word, logged};
 use super::problem::Problem;
 use duologue::protocol::Side;
 use serde::Deserialize;
@@ -189,14 +189,8 @@ fn event_of<'a>(
     }
     if message.is_none() && sender.is_none() && kind.is_none() {
         let is_end = name.as_deref() == Some("ended") && protocol.is_some();
-        return Ok(is_end.then_some(Event {
-            session,
-            protocol,
-            kind: Kind::Ended,
-            message: Cow::Borrowed(""),
-            from: None,
-            at: log,
-        }));
+        let ended = Event::new(session, protocol, None, [None, log], Some(Word::Ended));
+        return if is_end { ended.map(Some) } else { Ok(None) };
     }
     let side = |name: &str, text: Option<Cow<'a, str>>| match word(name, text.as_deref())? {
         None => Ok(None),

@@ -1,6 +1,6 @@
 //! Transcripts: one line for each message that a side has received, such as `server <- login("holk", "1234")`.
 
-use super::event::{Event, Kind, Word};
+use super::event::{Event, Word};
 use super::problem::Problem;
 use duologue::protocol::Side;
 use std::borrow::Cow;
@@ -44,20 +44,13 @@ impl Transcript {
             Problem::new(format!("`{receiver}` is neither `client` nor `server`"))
         })?;
         let session = Cow::Borrowed(self.session.as_str());
+        // The transcript is that of both sides.
+        let sides = [Some(receiver.dual()), None];
         if message == "closed" {
-            return Ok(Some(Event {
-                session,
-                protocol: None,
-                kind: Kind::Left,
-                message: Cow::Borrowed(""),
-                from: Some(receiver.dual()),
-                at: None,
-            }));
+            return Event::new(session, None, None, sides, Some(Word::Left)).map(Some);
         }
         let name = message.split('(').next().unwrap_or_default();
         let name = Some(Cow::Borrowed(name));
-        // The transcript is that of both sides.
-        let sides = [Some(receiver.dual()), None];
-        Event::new(session, None, name, sides, None::<Word>).map(Some)
+        Event::new(session, None, name, sides, None).map(Some)
     }
 }
