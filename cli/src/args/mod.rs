@@ -262,8 +262,8 @@ pub struct Choices {
     #[arg(long)]
     robots: bool,
     /// Scala: generate for this version alone, with its enums and opaque types [default: for 2.13 and 3] [possible values: 3]
-    #[arg(long, value_name = "VERSION")]
-    scala_version: Option<OnlyScala>,
+    #[arg(long, value_name = "VERSION", value_parser = ["3"])]
+    scala_version: Option<String>,
     /// C: also generate what sessions in shared memory need
     #[arg(long)]
     c_shm: bool,
@@ -276,13 +276,6 @@ pub struct Choices {
     /// C: also generate endpoints in any state and a dispatcher with callbacks, for event loops
     #[arg(long)]
     c_events: bool,
-}
-
-/// A version of Scala for which code is generated alone.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum OnlyScala {
-    #[value(name = "3")]
-    Three,
 }
 
 impl From<Names> for Options {
@@ -304,7 +297,7 @@ impl From<Choices> for Options {
         options.c.inline_bounds = choices.c_inline_bounds;
         options.c.events = choices.c_events;
         options.scala.version = match choices.scala_version {
-            Some(OnlyScala::Three) => ScalaVersion::Three,
+            Some(_) => ScalaVersion::Three,
             None => ScalaVersion::Cross,
         };
         options.remote = choices.remote;

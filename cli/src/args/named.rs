@@ -2,7 +2,7 @@
 
 use crate::args::{Checked, Sources};
 use crate::terminal::Terminal;
-use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use duologue::check::CheckedProgram;
 use duologue::languages::Options;
 use duologue::name::instead;
@@ -11,20 +11,10 @@ use duologue::relation::View;
 use duologue_project::Failure;
 use std::path::{Path, PathBuf};
 
-/// The side that a person or a script plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Own {
-    Client,
-    Server,
-}
-
-impl Own {
-    pub fn side(self) -> Side {
-        match self {
-            Own::Client => Side::Client,
-            Own::Server => Side::Server,
-        }
-    }
+/// The sides, by their names on the command line.
+pub fn sides() -> impl TypedValueParser<Value = Side> {
+    let words = PossibleValuesParser::new(Side::BOTH.map(Side::word));
+    words.try_map(|word| Side::named(&word).ok_or("there are two sides"))
 }
 
 /// A file, and a protocol in it.

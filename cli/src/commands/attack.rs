@@ -1,6 +1,6 @@
 //! `duologue attack`: everything that a hostile peer can send, against a server or against clients.
 
-use crate::args::named::{Named, Own};
+use crate::args::named::{Named, sides};
 use crate::args::{Shape, Sources, TEMPLATE, seconds};
 use crate::terminal::Terminal;
 use clap::Args;
@@ -8,10 +8,7 @@ use duologue::protocol::Side;
 use duologue::robots::{Absent, MOST_NODES, Makeable, Plan};
 use duologue_peers::address::{Address, Lobby};
 use duologue_peers::attack::Kind;
-use duologue_peers::campaign::Course;
-use duologue_peers::campaign::Report;
-use duologue_peers::campaign::{Campaign, Wanted};
-use duologue_peers::campaign::{Door, Known, Target};
+use duologue_peers::campaign::{Campaign, Course, Door, Known, Report, Target, Wanted};
 use duologue_peers::game::{Script, say};
 use duologue_peers::socket::{Credentials, fingerprint};
 use duologue_peers::talk::{Event, Stream, Talk};
@@ -46,8 +43,8 @@ pub struct Attack {
     #[arg(long, value_name = "ADDRESS", conflicts_with = "connect")]
     listen: Option<String>,
     /// The side of the protocol to play: client or server; without it, server with --listen and client otherwise
-    #[arg(long = "as", value_name = "SIDE")]
-    own: Option<Own>,
+    #[arg(long = "as", value_name = "SIDE", value_parser = sides())]
+    own: Option<Side>,
     /// A transcript; the way to a state has its messages and values
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
@@ -87,11 +84,10 @@ impl Attack {
         let named = Named::parse(&self.file);
         let (checked, _) = named.compile(std::mem::take(&mut self.sources), terminal)?;
         let view = named.view(&checked)?;
-        let own = match (self.own, &self.listen) {
-            (Some(own), _) => own.side(),
-            (None, Some(_)) => Side::Server,
-            (None, None) => Side::Client,
-        };
+        let own = self.own.unwrap_or(match self.listen {
+            Some(_) => Side::Server,
+            None => Side::Client,
+        });
         let fingerprint = fingerprint(view)?;
         let makeable = Makeable::of(view.program);
         let plan = Plan::of(view, &makeable).map_err(|absent| {

@@ -1,9 +1,10 @@
 //! `duologue talk`: a session that is played in the terminal.
 
-use crate::args::named::{Named, Own};
+use crate::args::named::{Named, sides};
 use crate::args::{Sources, TEMPLATE, seconds};
 use crate::terminal::Terminal;
 use clap::Args;
+use duologue::protocol::Side;
 use duologue_peers::address::Address;
 use duologue_peers::game::Peer;
 use duologue_peers::game::{Game, LINES, Robots};
@@ -45,13 +46,8 @@ pub struct TalkArguments {
     #[arg(long, value_name = "ADDRESS")]
     connect: Option<String>,
     /// The side to play with the server: client or server
-    #[arg(
-        long = "as",
-        default_value = "client",
-        value_name = "SIDE",
-        requires = "connect"
-    )]
-    own: Own,
+    #[arg(long = "as", default_value = "client", value_name = "SIDE", value_parser = sides(), requires = "connect")]
+    own: Side,
     /// How many seconds to wait for each message of the server
     #[arg(long, default_value_t = 30, value_name = "SECONDS", value_parser = seconds(86_400), requires = "connect")]
     timeout: u64,
@@ -81,7 +77,7 @@ impl TalkArguments {
         let named = Named::parse(&self.file);
         let (checked, sources) = named.compile(self.sources, terminal)?;
         let view = named.view(&checked)?;
-        let own = self.connect.as_ref().map(|_| self.own.side());
+        let own = self.connect.as_ref().map(|_| self.own);
         if let (Some(own), Some(robots)) = (own, self.robot)
             && robots.plays(own.dual())
         {

@@ -1,9 +1,10 @@
 //! `duologue robots bytes`: scripts as the bytes with which a robot plays them.
 
 use crate::args::Sources;
-use crate::args::named::{Named, Own};
+use crate::args::named::{Named, sides};
 use crate::terminal::Terminal;
 use clap::Args;
+use duologue::protocol::Side;
 use duologue::robots::{Makeable, Plan};
 use duologue_peers::game::{Script, say};
 use duologue_peers::talk::{Event, Talk, bytes_of};
@@ -20,8 +21,8 @@ pub struct Bytes {
     /// A protocol file; FILE#NAME names a protocol or an instance in it
     file: PathBuf,
     /// The side that the robot plays: client or server
-    #[arg(long, value_name = "SIDE")]
-    side: Own,
+    #[arg(long, value_name = "SIDE", value_parser = sides())]
+    side: Side,
     /// A transcript, as `duologue talk` reads and prints it
     #[arg(long, value_name = "FILE")]
     script: PathBuf,
@@ -53,7 +54,7 @@ impl Bytes {
             say(&mut talk, &line.text).map_err(|(_, why)| fail(&line.place, &why))?;
             places.push(line.place);
         }
-        let bytes = bytes_of(&talk, &plan, &makeable, self.side.side());
+        let bytes = bytes_of(&talk, &plan, &makeable, self.side);
         let bytes = bytes.map_err(|(event, why)| fail(&places[event], why))?;
         let is_message = |event: &&Event| matches!(event, Event::Message { .. });
         let messages = talk.events().filter(is_message).count();
