@@ -69,6 +69,12 @@ pub enum Expected {
 }
 
 impl Expected {
+    /// Whether it is what a server does about a hello.
+    pub fn is_of_greeting(self) -> bool {
+        use Expected::{Begun, BegunOrDropped, Dropped, Refused};
+        matches!(self, Dropped | Refused(_) | Begun | BegunOrDropped)
+    }
+
     /// What should happen, in words.
     #[must_use]
     pub fn words(self) -> String {

@@ -19,29 +19,18 @@ impl<'c> Session<'c> {
     /// Waits for what the server does about an attack. `wait`: how long.
     pub fn judge(&mut self, target: &Target<'c>, case: &Case, wait: Duration) -> Judgment {
         let deadline = Instant::now() + wait;
-        match case.expected {
-            Expected::Dropped
-            | Expected::Refused(_)
-            | Expected::Begun
-            | Expected::BegunOrDropped => self.judge_answer(case, deadline),
-            Expected::Closed if self.talk.events().len() == 0 && self.largest() == 0 => {
-                self.judge_answer(case, deadline)
-            }
-            Expected::Broken
-            | Expected::Late
-            | Expected::Closed
-            | Expected::Answered
-            | Expected::Taken => {
-                if let Some(position) = case.message {
-                    // What the session carries after it does not depend on the values.
-                    self.talk.take(position, Vec::new());
-                    self.at = self
-                        .at
-                        .and_then(|at| target.plan.nodes[at].edges[position].next);
-                }
-                self.judge_session(target, case, deadline)
-            }
+        let is_first = self.talk.events().len() == 0 && self.largest() == 0;
+        let is_closed = case.expected == Expected::Closed;
+        if case.expected.is_of_greeting() || is_closed && is_first {
+            return self.judge_answer(case, deadline);
         }
+        if let Some(position) = case.message {
+            // What the session carries after it does not depend on the values.
+            self.talk.take(position, Vec::new());
+            let next = |at: usize| target.plan.nodes[at].edges[position].next;
+            self.at = self.at.and_then(next);
+        }
+        self.judge_session(target, case, deadline)
     }
 
     /// What the server does about a hello.
@@ -75,29 +64,23 @@ impl<'c> Session<'c> {
         if self.is_unanswered && answer == LEAVE {
             return Judgment::Unknown;
         }
+        let is_refusal = answer.len() == 16 && answer.starts_with(b"duologue");
         let found = match answer {
             [] => "it closes the connection without an answer".to_owned(),
             answer => match answer.get(9) {
-                Some(verdict) if answer.len() == 16 && answer.starts_with(b"duologue") => {
+                Some(verdict) if is_refusal => {
                     format!("it refuses the session with verdict {verdict}")
                 }
                 _ => format!("it answers {}", hex(answer)),
             },
         };
-        let is_right = match case.expected {
-            Expected::Refused(verdict) => {
-                answer.len() == 16
-                    && answer.starts_with(b"duologue")
-                    && answer[9..12] == [verdict, 4, 0]
-            }
-            Expected::Dropped | Expected::BegunOrDropped => answer.is_empty(),
+        let is_right = if let Expected::Refused(verdict) = case.expected {
+            is_refusal && answer[9..12] == [verdict, 4, 0]
+        } else if matches!(case.expected, Expected::Dropped | Expected::BegunOrDropped) {
+            answer.is_empty()
+        } else {
             // A server that has read half a hello may say so.
-            Expected::Begun
-            | Expected::Broken
-            | Expected::Late
-            | Expected::Closed
-            | Expected::Answered
-            | Expected::Taken => answer.is_empty() || answer.len() == 16 && answer[9] >= 16,
+            answer.is_empty() || answer.len() == 16 && answer[9] >= 16
         };
         match is_right {
             true => Judgment::Held,
@@ -164,19 +147,13 @@ impl<'c> Session<'c> {
             return wrong("it closes the connection in the middle of a frame");
         }
         let is_over = self.talk.is_finished();
-        let wanted = match case.expected {
-            Expected::Broken => 1,
-            Expected::Late => 2,
-            Expected::Taken if matches!(left, Some((1, _))) => {
-                return wrong("it leaves with reason 1 (broken)");
-            }
-            Expected::Dropped
-            | Expected::Refused(_)
-            | Expected::Begun
-            | Expected::BegunOrDropped
-            | Expected::Closed
-            | Expected::Answered
-            | Expected::Taken => return Judgment::Held,
+        if case.expected == Expected::Taken && matches!(left, Some((1, _))) {
+            return wrong("it leaves with reason 1 (broken)");
+        }
+        let wanted = match case.expected == Expected::Broken {
+            true => 1,
+            false if case.expected == Expected::Late => 2,
+            false => return Judgment::Held,
         };
         match left {
             Some((reason, _)) if reason == wanted => Judgment::Held,
