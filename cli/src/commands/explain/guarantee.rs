@@ -95,6 +95,12 @@ enum Holds {
     NotApplicable,
 }
 
+impl Holds {
+    fn because(self, detail: impl Into<String>) -> (Holds, Option<String>) {
+        (self, Some(detail.into()))
+    }
+}
+
 #[derive(Serialize)]
 struct ProofLine {
     target: &'static str,
@@ -160,7 +166,7 @@ fn fact(claim: &Claim, checked: CheckedProtocol<'_>, sizes: &Sizes) -> (Holds, O
                 .collect();
             all_states(protocol, &sound, "nothing can be sent in")
         }
-        About::Turns => (Holds::Yes, Some(turns(protocol))),
+        About::Turns => Holds::Yes.because(turns(protocol)),
         About::Reachability => {
             let reached: Vec<bool> = protocol
                 .state_ids()
@@ -183,42 +189,30 @@ fn fact(claim: &Claim, checked: CheckedProtocol<'_>, sizes: &Sizes) -> (Holds, O
             ];
             let words =
                 capacities.map(|(side, capacity)| format!("{} to the {side}", capacity.words()));
-            (is_bounded(checked), Some(words.join(", ")))
+            is_bounded(checked).because(words.join(", "))
         }
-        About::Waiting => match is_bounded(checked) {
-            Holds::Yes => (Holds::Yes, None),
-            Holds::No | Holds::NotApplicable => {
-                let words = "in a run without a bound, a sender waits while the ring is full";
-                (Holds::No, Some(words.to_owned()))
-            }
-        },
+        About::Waiting if is_bounded(checked) == Holds::Yes => (Holds::Yes, None),
+        About::Waiting => {
+            Holds::No.because("in a run without a bound, a sender waits while the ring is full")
+        }
         About::Fingerprint => match Plan::of(View::of(checked.program(), checked.id())) {
             Ok(Plan { fingerprint, .. }) => {
                 let print = fingerprint.map(|print| format!("the fingerprint is {print}"));
                 let each = || "each instance has a fingerprint of its own".to_owned();
-                (Holds::Yes, Some(print.unwrap_or_else(each)))
+                Holds::Yes.because(print.unwrap_or_else(each))
             }
-            Err(obstacle) => (
-                Holds::NotApplicable,
-                Some(format!("sessions stay in one process: {obstacle}")),
-            ),
+            Err(obstacle) => {
+                Holds::NotApplicable.because(format!("sessions stay in one process: {obstacle}"))
+            }
         },
         About::SizeLimits => size_limits(protocol, sizes),
         About::TimeLimits => {
             let timed = protocol.states.iter();
             let timed = timed.filter(|state| state.within.is_some()).count();
+            let states = counted(protocol.states.len(), "state");
             match timed {
-                0 => (
-                    Holds::NotApplicable,
-                    Some("the protocol has no time limits".to_owned()),
-                ),
-                timed => {
-                    let states = counted(protocol.states.len(), "state");
-                    (
-                        Holds::Yes,
-                        Some(format!("{timed} of {states} have a time limit")),
-                    )
-                }
+                0 => Holds::NotApplicable.because("the protocol has no time limits"),
+                _ => Holds::Yes.because(format!("{timed} of {states} have a time limit")),
             }
         }
     }
@@ -249,7 +243,7 @@ fn all_states(protocol: &Protocol, is_sound: &[bool], words: &str) -> (Holds, Op
     let faulty = quoted(faulty.map(|(state, _)| &state.name));
     match faulty.as_str() {
         "" => (Holds::Yes, None),
-        faulty => (Holds::No, Some(format!("{words} {faulty}"))),
+        faulty => Holds::No.because(format!("{words} {faulty}")),
     }
 }
 
@@ -267,18 +261,11 @@ fn size_limits(protocol: &Protocol, sizes: &Sizes) -> (Holds, Option<String>) {
         }
     }
     match open.len() {
-        0 => (
-            Holds::Yes,
-            Some("every message has a largest size".to_owned()),
-        ),
-        all if all == count => (
-            Holds::NotApplicable,
-            Some("no message has a largest size".to_owned()),
-        ),
+        0 => Holds::Yes.because("every message has a largest size"),
+        all if all == count => Holds::NotApplicable.because("no message has a largest size"),
         _ => {
             let open = open.join(", ");
-            let words = format!("messages without a largest size: {open}");
-            (Holds::Yes, Some(words))
+            Holds::Yes.because(format!("messages without a largest size: {open}"))
         }
     }
 }

@@ -208,7 +208,7 @@ fn without(
     let (was_reached, could_finish) = (graph.reachable(), graph.can_finish());
     let (is_reached, can_finish) = (rest.reachable(), rest.can_finish());
     let names = |is_meant: &dyn Fn(usize) -> bool| {
-        let meant = others().filter(|other| is_meant(other.index()));
+        let meant = others().filter(|other| !is_start && is_meant(other.index()));
         meant
             .map(|other| protocol.state(other).name.to_string())
             .collect::<Vec<_>>()
@@ -220,21 +220,12 @@ fn without(
     Without {
         is_start,
         messages: steps.map(line).collect(),
-        unreachable: match is_start {
-            true => Vec::new(),
-            false => names(&|index| was_reached[index] && !is_reached[index]),
-        },
-        stuck: match is_start {
-            true => Vec::new(),
-            false => names(&is_stuck),
-        },
-        cannot_finish: match is_start {
-            true => Vec::new(),
-            false => names(&|index| {
-                let was_sound = could_finish[index] && !can_finish[index];
-                is_reached[index] && was_sound && !is_stuck(index)
-            }),
-        },
+        unreachable: names(&|index| was_reached[index] && !is_reached[index]),
+        stuck: names(&is_stuck),
+        cannot_finish: names(&|index| {
+            let was_sound = could_finish[index] && !can_finish[index];
+            is_reached[index] && was_sound && !is_stuck(index)
+        }),
         carried_by: carriers(checked.checked(), checked.id(), id),
     }
 }
