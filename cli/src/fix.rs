@@ -53,8 +53,7 @@ pub fn edit(
     for (source, edits) in by_source {
         let source = compilation.sources.get(source);
         let Some(identity) = paths.get(source.name()) else {
-            let words = format!("cannot write {}: its name is not unique", source.name());
-            return Err(Failure::Environment(words));
+            bail_environment!("cannot write {}: its name is not unique", source.name());
         };
         texts.insert(identity.clone(), applied(source.text(), edits).0);
     }
@@ -70,7 +69,7 @@ fn write(
     replace(&written).map_err(|(path, error)| {
         let named = paths.iter().find(|(_, identity)| **identity == path);
         let shown = named.map_or_else(|| path.display().to_string(), |(name, _)| name.clone());
-        Failure::Environment(format!("cannot write {shown}: {error}"))
+        environment!("cannot write {shown}: {error}")
     })?;
     Ok(written.len())
 }
@@ -79,9 +78,7 @@ fn write(
 fn paths(request: &Request, option: &str) -> Result<BTreeMap<String, PathBuf>, Failure> {
     let is_text = |input: &Input| matches!(input, Input::Text { .. });
     if request.inputs.iter().any(is_text) {
-        let words =
-            format!("standard input cannot be fixed in place: name a file, or omit `{option}`");
-        return Err(Failure::Usage(words));
+        bail_usage!("standard input cannot be fixed in place: name a file, or omit `{option}`");
     }
     Ok(identities(request, &Disk))
 }

@@ -1,5 +1,8 @@
 //! The command line of Duologue: arguments in, exit code out. Each command has a file in `commands`, and what several of them share is beside it.
 
+#[macro_use]
+extern crate duologue_project;
+
 mod args;
 mod commands;
 mod fix;

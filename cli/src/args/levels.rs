@@ -42,8 +42,7 @@ impl Levels {
             match rule(name) {
                 Some(rule) if rule.default.is_some() => {}
                 Some(_) => {
-                    let words = format!("`{name}` is an error, so its level cannot be set");
-                    return Err(Failure::Usage(words));
+                    bail_usage!("`{name}` is an error, so its level cannot be set");
                 }
                 None => return Err(Failure::Usage(unknown(name))),
             }

@@ -154,8 +154,7 @@ impl Sources {
     ) -> Result<(Compilation, T), Failure> {
         let levels = self.levels.checked()?;
         if let Some(missing) = self.import_dirs.iter().find(|path| !path.is_dir()) {
-            let words = format!("`-I {}`: there is no such directory", missing.display());
-            return Err(Failure::Usage(words));
+            bail_usage!("`-I {}`: there is no such directory", missing.display());
         }
         let config = self.config.read(paths, terminal)?;
         let defaults = config.levels();

@@ -61,17 +61,14 @@ impl Named {
         let found = select(checked, self.protocol.as_deref())?;
         match &found[..] {
             [only] => Ok(*only),
-            [] => Err(Failure::Usage(format!(
-                "{} declares no protocol",
-                self.file.display()
-            ))),
+            [] => Err(usage!("{} declares no protocol", self.file.display())),
             [first, ..] => {
                 let name = &checked.program().protocol(*first).name;
                 let file = self.file.display();
-                Err(Failure::Usage(format!(
+                Err(usage!(
                     "{file} declares {} protocols: say which, as in {file}#{name}",
                     found.len()
-                )))
+                ))
             }
         }
     }
@@ -103,25 +100,18 @@ pub fn select(checked: &CheckedProgram, name: Option<&str>) -> Result<Vec<Protoc
         return Ok(vec![id]);
     }
     if name.is_empty() {
-        let words = "write the name of a protocol after `#`";
-        return Err(Failure::Usage(words.to_owned()));
+        bail_usage!("write the name of a protocol after `#`");
     }
     if name.contains('/') {
-        return Err(Failure::Usage(format!(
-            "`{name}` is the name of a state: leave out what follows the protocol"
-        )));
+        bail_usage!("`{name}` is the name of a state: leave out what follows the protocol");
     }
     let mut instances = program.instances.iter();
     if let Some(instance) = instances.find(|instance| instance.name.text() == name) {
         let generic = &program.protocol(instance.protocol).name;
-        return Err(Failure::Usage(format!(
-            "`{name}` is an instance of `{generic}`: name `{generic}`"
-        )));
+        bail_usage!("`{name}` is an instance of `{generic}`: name `{generic}`");
     }
     let instead = instead(name, names);
-    Err(Failure::Usage(format!(
-        "there is no protocol `{name}`{instead}"
-    )))
+    Err(usage!("there is no protocol `{name}`{instead}"))
 }
 
 /// The state of this name.
@@ -131,8 +121,6 @@ pub fn find_state(protocol: &Protocol, name: &str) -> Result<StateId, Failure> {
     let index = names.position(|known| known == name);
     index.map(StateId::new).ok_or_else(|| {
         let protocol = &protocol.name;
-        Failure::Usage(format!(
-            "there is no state `{name}` in `{protocol}`{instead}"
-        ))
+        usage!("there is no state `{name}` in `{protocol}`{instead}")
     })
 }

@@ -156,8 +156,7 @@ impl Attack {
 fn read(path: &Path, mut talk: Talk<'_>, plan: &Plan<'_>, own: Side) -> Result<Known, Failure> {
     let mut script = Script::open(path)?;
     while let Some(line) = script.take()?.filter(|_| talk.active().is_some()) {
-        say(&mut talk, &line.text)
-            .map_err(|(_, why)| Failure::Environment(format!("{}: {why}", line.place)))?;
+        say(&mut talk, &line.text).map_err(|(_, why)| environment!("{}: {why}", line.place))?;
     }
     let mut known = Known {
         course: Course::of(plan, talk.events()),

@@ -113,8 +113,7 @@ impl Doc {
                 sources: &compiled.sources,
             }),
             Changes::Unknown if is_asked => {
-                let words = format!("the old version, `{against}`, itself has errors");
-                return Err(Failure::Environment(words));
+                bail_environment!("the old version, `{against}`, itself has errors");
             }
             Changes::Unknown if !against.is_empty() => {
                 notes.push(format!(

@@ -81,8 +81,7 @@ impl Fmt {
         let inputs = if is_stdin {
             vec![self.stdin()?]
         } else if self.stdin_filepath.is_some() {
-            let words = "`--stdin-filepath` needs the path `-`, which means standard input";
-            return Err(Failure::Usage(words.to_owned()));
+            bail_usage!("`--stdin-filepath` needs the path `-`, which means standard input");
         } else {
             let config = self.config.read(&self.paths, terminal)?;
             let found = inputs::find_readable(&self.paths, &[], &config.exclude)?;
@@ -154,9 +153,9 @@ impl Fmt {
 
     fn stdin(&self) -> Result<Input, Failure> {
         if self.paths.len() > 1 {
-            let words =
-                "`-` cannot be given with other paths: the formatted text goes to standard output";
-            return Err(Failure::Usage(words.to_owned()));
+            bail_usage!(
+                "`-` cannot be given with other paths: the formatted text goes to standard output"
+            );
         }
         let path = self.stdin_filepath.clone();
         Ok(Input::Text {
@@ -261,9 +260,8 @@ fn write(changed: &[Formatted], terminal: &Terminal) -> Outcome {
         .iter()
         .map(|text| (text.path.as_path(), text.new.as_str()));
     let files: Vec<(&Path, &str)> = files.collect();
-    replace(&files).map_err(|(path, error)| {
-        Failure::Environment(format!("cannot write {}: {error}", path.display()))
-    })?;
+    replace(&files)
+        .map_err(|(path, error)| environment!("cannot write {}: {error}", path.display()))?;
     if terminal.verbose {
         for (path, _) in &files {
             let path = styled(PATH, path.display());

@@ -66,12 +66,10 @@ impl Graph {
         named.protocol = self.protocol.or(named.protocol);
         let state = named.take_state();
         if state.is_some() && !matches!(self.format, Language::Svg) {
-            let words = "only `--format svg` draws a state with the states nearest to it";
-            return Err(Failure::Usage(words.to_owned()));
+            bail_usage!("only `--format svg` draws a state with the states nearest to it");
         }
         if self.coverage.is_some() && !matches!(self.format, Language::Svg) {
-            let words = "only `--format svg` shows coverage";
-            return Err(Failure::Usage(words.to_owned()));
+            bail_usage!("only `--format svg` shows coverage");
         }
         let (checked, sources) = named.compile(self.sources, terminal)?;
         let selected = select(&checked, named.protocol.as_deref())?;
@@ -84,8 +82,7 @@ impl Graph {
         if let (Some(what), [first, _, ..]) = (whole, &selected[..]) {
             let name = &checked.program().protocol(*first).name;
             let file = named.file.display();
-            let words = format!("a {what} shows one protocol: name it, as in {file}#{name}");
-            return Err(Failure::Usage(words));
+            bail_usage!("a {what} shows one protocol: name it, as in {file}#{name}");
         }
         for id in selected {
             let protocol = checked.program().protocol(id);
@@ -146,7 +143,7 @@ fn seen(program: &Program, id: ProtocolId, path: &Path) -> Result<Vec<Step>, Fai
         Ok(())
     })?;
     let path = path.display();
-    seen.ok_or_else(|| Failure::Environment(format!("{path}: there is no coverage of `{name}`")))
+    seen.ok_or_else(|| environment!("{path}: there is no coverage of `{name}`"))
 }
 
 /// A protocol, or a state of it with those nearest to it.
@@ -160,10 +157,10 @@ fn draw(
         None => picture::whole(protocol, sources).map_err(|TooLarge { states, arrows }| {
             let (name, first) = (&protocol.name, &protocol.start().name);
             let file = sources.get(name.span.source).name();
-            Failure::Usage(format!(
+            usage!(
                 "`{name}` has {states} states and {arrows} arrows, and a picture at most {MOST_STATES} and {MOST_ARROWS}; name a state, as in \
                  {file}#{name}/{first}, to draw the states nearest to it, or use `--format dot` and Graphviz"
-            ))
+            )
         })?,
     })
 }

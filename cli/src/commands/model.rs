@@ -4,7 +4,7 @@ use crate::args::{Names, Sources, TEMPLATE};
 use crate::terminal::Terminal;
 use clap::Args;
 use duologue::languages::Options;
-use duologue_project::{Failure, Outcome};
+use duologue_project::Outcome;
 use duologue_reports::model;
 use std::path::PathBuf;
 
@@ -39,10 +39,10 @@ impl Model {
         }
         let is_part = |path: &&PathBuf| path.to_string_lossy().contains('#') && !path.exists();
         if let Some(part) = self.paths.iter().find(is_part) {
-            return Err(Failure::Usage(format!(
+            bail_usage!(
                 "`{}` names a part of a file, and a model has whole files: leave out `#` and what follows it",
                 part.display()
-            )));
+            );
         }
         let options: Options = self.names.into();
         let sources = self.sources;

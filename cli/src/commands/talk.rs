@@ -6,13 +6,10 @@ use crate::terminal::Terminal;
 use clap::Args;
 use duologue::protocol::Side;
 use duologue_peers::address::Address;
-use duologue_peers::game::Peer;
-use duologue_peers::game::{Game, LINES, Robots};
-use duologue_peers::game::{Input, Script};
-use duologue_peers::game::{Output, Style};
+use duologue_peers::game::{Game, Input, LINES, Output, Peer, Robots, Script, Style};
 use duologue_peers::socket::Credentials;
 use duologue_peers::talk::{Robot, Talk};
-use duologue_project::{Failure, Outcome, needs_native};
+use duologue_project::{Outcome, needs_native};
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, IsTerminal as _};
@@ -81,12 +78,11 @@ impl TalkArguments {
         if let (Some(own), Some(robots)) = (own, self.robot)
             && robots.plays(own.dual())
         {
-            let words = format!(
+            bail_usage!(
                 "the {} is at the other end: a robot can play the {}",
                 own.dual().word(),
                 own.word()
             );
-            return Err(Failure::Usage(words));
         }
         let talk = Talk::new(view);
         let input = match (&self.script, self.robot) {
@@ -103,8 +99,7 @@ impl TalkArguments {
                 .map(PathBuf::as_path)
                 .chain([named.file.as_path()]);
             if read.any(|read| is_same(read, record)) {
-                let words = format!("`{}` is read, and cannot be the record", record.display());
-                return Err(Failure::Usage(words));
+                bail_usage!("`{}` is read, and cannot be the record", record.display());
             }
         }
         let output = Output::new(

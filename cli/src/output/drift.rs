@@ -103,7 +103,7 @@ fn patch(path: &Path, text: &str) -> Result<String, Failure> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => {
             let path = path.display();
-            return Err(Failure::Environment(format!("cannot read {path}: {error}")));
+            bail_environment!("cannot read {path}: {error}");
         }
     };
     let shown = path.to_string_lossy();

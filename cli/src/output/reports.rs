@@ -142,8 +142,5 @@ pub fn json(compilation: &Compilation, answer: &dyn Answer) -> String {
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Environment(format!(
-        "cannot write the report {}: {error}",
-        path.display()
-    ))
+    environment!("cannot write the report {}: {error}", path.display())
 }

@@ -5,6 +5,9 @@
 //! with a git revision. A change marks its text; the check of a text always takes its newest version, so that changes that come
 //! faster than checks are skipped without a delay.
 
+#[macro_use]
+extern crate duologue_project;
+
 pub mod answer;
 mod closed;
 mod convert;
@@ -46,7 +49,7 @@ pub fn run(terminal: &Terminal) -> Outcome {
         });
         let _ = input.send(Incoming::End);
     };
-    let no_thread = |error| Failure::Environment(format!("cannot start a thread: {error}"));
+    let no_thread = |error| environment!("cannot start a thread: {error}");
     thread::Builder::new().spawn(read).map_err(no_thread)?;
     let served = thread::scope(|scope| {
         let serve = || server::serve(queue, incoming, &output, terminal);

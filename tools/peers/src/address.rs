@@ -32,7 +32,7 @@ impl Address {
     /// # Errors
     /// What is wrong with it, or with the files that it needs.
     pub fn parse(text: &str, credentials: &Credentials) -> Result<Address, Failure> {
-        let usage = |words: &str| Failure::Usage(format!("`{text}`: {words}"));
+        let usage = |words: &str| usage!("`{text}`: {words}");
         let place = if let Some(path) = text.strip_prefix("unix:") {
             if path.is_empty() {
                 return Err(usage("the path is missing"));
@@ -97,8 +97,8 @@ impl Lobby {
             Place::Tcp(place) => listen(&place).map(Listener::Tcp),
             Place::Tls(place, tls) => listen(&place).map(|listener| Listener::Tls(listener, tls)),
         };
-        let listener = opened
-            .map_err(|error| Failure::Environment(format!("cannot listen at `{text}`: {error}")))?;
+        let listener =
+            opened.map_err(|error| environment!("cannot listen at `{text}`: {error}"))?;
         if let Listener::Tcp(socket) | Listener::Tls(socket, _) = &listener
             && let Some(begin) = text.strip_suffix(":0")
             && let Ok(own) = socket.local_addr()

@@ -143,14 +143,14 @@ pub struct Blocked {
 
 /// Reads the document of a file, of standard input for `-`, or of the socket at `unix:PATH`.
 pub fn read(source: &str) -> Result<Document, Failure> {
-    let failed = |error: io::Error| Failure::Environment(format!("cannot read {source}: {error}"));
+    let failed = |error: io::Error| environment!("cannot read {source}: {error}");
     let bytes = match (source, source.strip_prefix("unix:")) {
         ("-", _) => bounded(io::stdin().lock()),
         (_, Some(path)) => from_socket(path),
         (_, None) => File::open(source).and_then(bounded),
     };
     let bytes = bytes.map_err(failed)?;
-    let wrong = |words: String| Failure::Environment(format!("cannot read {source}: {words}"));
+    let wrong = |words: String| environment!("cannot read {source}: {words}");
     let document = serde_json::from_slice::<Document>(&bytes).map_err(|error| {
         wrong(format!(
             "{error}. It is not what a registry writes, which `duologue explain trace` describes"

@@ -24,8 +24,7 @@ impl<'a> Old<'a> {
             return Ok(Old::Path(path));
         }
         if paths.iter().any(|path| path.as_os_str() == "-") {
-            let words = "standard input has no older version in git; compare it with a file";
-            return Err(Failure::Usage(words.to_owned()));
+            bail_usage!("standard input has no older version in git; compare it with a file");
         }
         Old::revision(against, paths)
     }

@@ -90,9 +90,7 @@ impl Config {
             },
         };
         let text = fs::read_to_string(&path);
-        let text = text.map_err(|error| {
-            Failure::Environment(format!("cannot read {}: {error}", path.display()))
-        })?;
+        let text = text.map_err(|error| environment!("cannot read {}: {error}", path.display()))?;
         let mut sources = Sources::default();
         let source = sources.add(path.display().to_string(), text);
         let text = sources.get(source).text();
@@ -119,7 +117,7 @@ impl Config {
         for error in &errors {
             terminal.insist(report::full(error, &sources, terminal.render_options()) + "\n\n")?;
         }
-        Err(Failure::Usage(format!("{} cannot be used", path.display())))
+        Err(usage!("{} cannot be used", path.display()))
     }
 }
 

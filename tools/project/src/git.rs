@@ -49,11 +49,11 @@ impl Revision {
         let top = match git(&folder, &["rev-parse", "--show-toplevel"])? {
             Ok(top) => PathBuf::from(line(&top)),
             Err(said) => {
-                return Err(Failure::Environment(format!(
+                bail_environment!(
                     "`{name}` is neither a file nor a directory, and git finds no revision of that name for {}: {}",
                     folder.display(),
                     first_line(&said)
-                )));
+                );
             }
         };
         let top = fs::canonicalize(&top).unwrap_or(top);
@@ -73,8 +73,7 @@ impl Revision {
         let listing = match git(&top, &tree)? {
             Ok(listing) => listing,
             Err(said) => {
-                let words = format!("git cannot list `{name}`: {}", first_line(&said));
-                return Err(Failure::Environment(words));
+                bail_environment!("git cannot list `{name}`: {}", first_line(&said));
             }
         };
         Ok(Revision {
@@ -278,7 +277,7 @@ fn no_git(error: io::Error) -> Failure {
         return failure;
     }
     let words = "a revision is read through the git program: install it, or give a directory or a file with `--against`";
-    Failure::Environment(format!("cannot run git: {error}; {words}"))
+    environment!("cannot run git: {error}; {words}")
 }
 
 fn line(output: &[u8]) -> String {

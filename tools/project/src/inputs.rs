@@ -130,8 +130,7 @@ fn search(paths: &[PathBuf], import_dirs: &[PathBuf], exclude: &Exclude) -> Resu
     for path in paths {
         if path.as_os_str() == "-" {
             if std::mem::replace(&mut has_stdin, true) {
-                let words = "`-` can be given only once: there is one standard input";
-                return Err(Failure::Usage(words.to_owned()));
+                bail_usage!("`-` can be given only once: there is one standard input");
             }
             inputs.push(Input::Text {
                 path: PathBuf::from("<stdin>"),
@@ -178,7 +177,7 @@ pub fn failure(found: Unreadable) -> Failure {
 
 /// The whole of standard input.
 pub fn stdin() -> Result<Vec<u8>, Failure> {
-    let failed = |error| Failure::Environment(format!("cannot read standard input: {error}"));
+    let failed = |error| environment!("cannot read standard input: {error}");
     read_limited(io::stdin().lock()).map_err(failed)
 }
 

@@ -1,5 +1,37 @@
 //! A project with protocols on disk: its settings, its files and their older versions, and the terminal that messages go to.
 
+/// The failure of a command line that is wrong, with a formatted text.
+#[macro_export]
+macro_rules! usage {
+    ($($words:tt)+) => {
+        $crate::Failure::Usage(format!($($words)+))
+    };
+}
+
+/// The failure of something outside, such as a file that cannot be read, with a formatted text.
+#[macro_export]
+macro_rules! environment {
+    ($($words:tt)+) => {
+        $crate::Failure::Environment(format!($($words)+))
+    };
+}
+
+/// Returns what `usage!` makes.
+#[macro_export]
+macro_rules! bail_usage {
+    ($($words:tt)+) => {
+        return Err($crate::usage!($($words)+))
+    };
+}
+
+/// Returns what `environment!` makes.
+#[macro_export]
+macro_rules! bail_environment {
+    ($($words:tt)+) => {
+        return Err($crate::environment!($($words)+))
+    };
+}
+
 pub mod baseline;
 pub mod config;
 pub mod git;
@@ -27,7 +59,7 @@ pub enum Failure {
 impl From<io::Error> for Failure {
     /// Converts a failed write to standard output or standard error.
     fn from(error: io::Error) -> Failure {
-        Failure::Environment(format!("cannot print: {error}"))
+        environment!("cannot print: {error}")
     }
 }
 
@@ -52,9 +84,9 @@ pub type Outcome = Result<(), Failure>;
 /// That the native program is needed.
 pub fn needs_native(what: impl std::fmt::Display, lacks: &str) -> Outcome {
     if cfg!(target_os = "wasi") {
-        return Err(Failure::Environment(format!(
+        bail_environment!(
             "{what} needs the native program, because WebAssembly has no {lacks}: it is in the archives of a release, and pip installs it"
-        )));
+        );
     }
     Ok(())
 }

@@ -109,10 +109,10 @@ pub fn write(
             continue;
         };
         if accepting.is_full() {
-            return Err(Failure::Environment(format!(
+            bail_environment!(
                 "`{}` accepts {ACCEPTED} fingerprints for this side already: remove the oldest first",
                 versions.name
-            )));
+            );
         }
         if let Some(change) = accepting.edit(compiled) {
             names.push(versions.name);

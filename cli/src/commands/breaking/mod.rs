@@ -85,8 +85,7 @@ impl Breaking {
         let compared = match compared {
             Compared::Both(compared) => compared,
             Compared::OldIsWrong => {
-                let words = format!("the old version, `{against}`, itself has errors");
-                return Err(Failure::Environment(words));
+                bail_environment!("the old version, `{against}`, itself has errors");
             }
             Compared::NewIsWrong => return Err(Failure::Findings),
         };

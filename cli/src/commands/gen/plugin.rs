@@ -211,9 +211,9 @@ impl Plugins {
                     true => "printed no answer".to_owned(),
                     false => format!("printed an answer that cannot be read: {}", harmless(&error.to_string())),
                 };
-                Failure::Environment(format!(
+                environment!(
                     "plugin `{name}` {what}; nothing was written. `duologue explain plugin` describes the answer"
-                ))
+                )
             })?;
             for finding in &reply.findings {
                 let span = |span: &PluginSpan| {
@@ -222,10 +222,10 @@ impl Plugins {
                     let found = model::span(program, sources, *file, start.byte, end.byte);
                     found.ok_or_else(|| {
                         let (name, start, end) = (&plugin.name, start.byte, end.byte);
-                        Failure::Environment(format!(
+                        environment!(
                             "plugin `{name}` reported a finding at bytes {start} to {end} of file {file}, which is not a range of that file; \
                              nothing was written. Its spans have to be those of the model"
-                        ))
+                        )
                     })
                 };
                 found.push(finding.diagnostic(&plugin.name, &span)?);
@@ -245,19 +245,16 @@ impl Plugins {
         let mut names = BTreeSet::new();
         for plugin in &self.plugin {
             if !names.insert(plugin.name.as_str()) {
-                let words = format!("the plugin `{}` is given twice", plugin.name);
-                return Err(Failure::Usage(words));
+                bail_usage!("the plugin `{}` is given twice", plugin.name);
             }
         }
         let mut options = BTreeSet::new();
         for PluginOption { plugin, key, .. } in &self.plugin_option {
             if !names.contains(plugin.as_str()) {
-                let words = format!("there is an option for `{plugin}`, but no such plugin is run");
-                return Err(Failure::Usage(words));
+                bail_usage!("there is an option for `{plugin}`, but no such plugin is run");
             }
             if !options.insert((plugin, key)) {
-                let words = format!("the option `{key}` of the plugin `{plugin}` is given twice");
-                return Err(Failure::Usage(words));
+                bail_usage!("the option `{key}` of the plugin `{plugin}` is given twice");
             }
         }
         Ok(())
@@ -285,11 +282,8 @@ impl Plugins {
 impl Replies {
     fn add(&mut self, plugin: &Plugin, reply: Reply) -> Result<(), Failure> {
         let name = &plugin.name;
-        let refused = |words: String| {
-            Err(Failure::Environment(format!(
-                "plugin `{name}` {words}; nothing was written"
-            )))
-        };
+        let refused =
+            |words: String| Err(environment!("plugin `{name}` {words}; nothing was written"));
         let mut files: Vec<OutputFile> = Vec::new();
         let mut paths = BTreeSet::new();
         for ReplyFile { path, text } in reply.files {
@@ -341,7 +335,7 @@ impl Replies {
         };
         let manifest = Manifest::read(directory, name).map_err(|error| {
             let path = directory.join(Manifest::name(name));
-            Failure::Environment(format!("cannot read {}: {error}", path.display()))
+            environment!("cannot read {}: {error}", path.display())
         })?;
         self.trees.push(PluginTree {
             plugin: name.clone(),

@@ -127,9 +127,7 @@ impl Program<'_> {
             "" => String::new(),
             errors => format!("; it printed:\n{errors}"),
         };
-        Failure::Environment(format!(
-            "plugin `{name}` {words}; nothing was written{errors}"
-        ))
+        environment!("plugin `{name}` {words}; nothing was written{errors}")
     }
 }
 

@@ -40,9 +40,7 @@ impl Bytes {
         let (view, makeable) = (named.view(&checked)?, Makeable::of(checked.program()));
         let plan = Plan::of(view, &makeable).map_err(|_| {
             let (name, file) = (view.name(), named.file.display());
-            Failure::Usage(format!(
-                "`{name}` has no robots: name an instance, as in {file}#NAME"
-            ))
+            usage!("`{name}` has no robots: name an instance, as in {file}#NAME")
         })?;
         let fail = |place: &str, why: &str| {
             terminal.complain(&format!("{place}: {why}"));
@@ -64,9 +62,8 @@ impl Bytes {
             ))?;
         }
         match &self.output {
-            Some(path) => fs::write(path, bytes).map_err(|error| {
-                Failure::Environment(format!("cannot write {}: {error}", path.display()))
-            }),
+            Some(path) => fs::write(path, bytes)
+                .map_err(|error| environment!("cannot write {}: {error}", path.display())),
             None => {
                 let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
                 Ok(terminal.print(digits.collect::<String>() + "\n")?)

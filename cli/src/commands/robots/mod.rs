@@ -7,7 +7,7 @@ use crate::args::TEMPLATE;
 use crate::terminal::{Terminal, brief};
 use bytes::Bytes;
 use clap::{Args, Subcommand};
-use duologue_project::{Failure, Outcome};
+use duologue_project::Outcome;
 use report::Report;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -85,8 +85,7 @@ pub struct Transition {
 /// The coverages in a file that may come from anywhere. `each` is called for each of them, and says what is wrong with it.
 pub fn read(path: &Path, mut each: impl FnMut(Coverage) -> Result<(), String>) -> Outcome {
     let path = path.display();
-    let fail =
-        |why: &dyn std::fmt::Display| Failure::Environment(format!("cannot read {path}: {why}"));
+    let fail = |why: &dyn std::fmt::Display| environment!("cannot read {path}: {why}");
     let file = File::open(path.to_string()).map_err(|error| fail(&error))?;
     let mut text = String::new();
     let read = file.take(MOST_BYTES + 1).read_to_string(&mut text);
@@ -107,7 +106,7 @@ pub fn read(path: &Path, mut each: impl FnMut(Coverage) -> Result<(), String>) -
             1 => each(coverage),
             other => Err(format!("version {other} of reports is not known, only 1")),
         });
-        taken.map_err(|why| Failure::Environment(format!("{path}:{number}: {why}")))?;
+        taken.map_err(|why| environment!("{path}:{number}: {why}"))?;
     }
     Ok(())
 }

@@ -127,12 +127,13 @@ impl Report {
             |sum: &Sum| is_only || sum.lines > 0 || sum.is_input && self.at_least.is_some();
         let file = named.file.display();
         if sums.is_empty() {
-            return Err(Failure::Usage(format!("no protocol of {file} has robots")));
+            bail_usage!("no protocol of {file} has robots");
         }
         sums.retain(|_, sum| is_wanted(sum));
         if sums.is_empty() {
-            let words = "the files have no coverage of a protocol; write what a coverage returns as JSON into them";
-            return Err(Failure::Environment(words.to_owned()));
+            bail_environment!(
+                "the files have no coverage of a protocol; write what a coverage returns as JSON into them"
+            );
         }
         let (mut list, least) = (Vec::new(), self.at_least.unwrap_or(0));
         for (name, sum) in &sums {

@@ -33,7 +33,7 @@ impl Man {
         let pages = pages(crate::command())?;
         if let Some(directory) = self.dir {
             let failed = |path: &PathBuf, error: io::Error| {
-                Failure::Environment(format!("cannot write {}: {error}", path.display()))
+                environment!("cannot write {}: {error}", path.display())
             };
             fs::create_dir_all(&directory).map_err(|error| failed(&directory, error))?;
             for (name, text) in pages {

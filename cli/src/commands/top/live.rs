@@ -61,7 +61,7 @@ fn reading(source: &str, every: Duration) -> Result<Receiver<Next>, Failure> {
         }
     };
     let started = thread::Builder::new().spawn(work);
-    started.map_err(|error| Failure::Environment(format!("cannot start a thread: {error}")))?;
+    started.map_err(|error| environment!("cannot start a thread: {error}"))?;
     Ok(read)
 }
 

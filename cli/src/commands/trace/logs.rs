@@ -224,7 +224,7 @@ impl Log {
     }
 
     fn failed(&self, error: &io::Error) -> Failure {
-        Failure::Environment(format!("cannot read {}: {error}", self.name))
+        environment!("cannot read {}: {error}", self.name)
     }
 
     fn limit(&self) -> usize {
@@ -363,7 +363,7 @@ impl Log {
         let name = &self.name;
         let next = self.input.fill_buf();
         let next = next
-            .map_err(|error| Failure::Environment(format!("cannot read {name}: {error}")))?
+            .map_err(|error| environment!("cannot read {name}: {error}"))?
             .trim_ascii_start();
         let beginnings = ["{\"resourceSpans\"", "{\"resourceLogs\""];
         let mut beginnings = beginnings.iter();

@@ -122,25 +122,22 @@ impl Trace {
     pub fn run(mut self, terminal: &Terminal) -> Outcome {
         let is_text = matches!(self.style.format, Format::Human | Format::Short);
         if self.follow && !is_text {
-            let words =
-                "`--follow` prints findings one by one: use it with `--format human` or `short`";
-            return Err(Failure::Usage(words.to_owned()));
+            bail_usage!(
+                "`--follow` prints findings one by one: use it with `--format human` or `short`"
+            );
         }
         if self.follow && self.sources.has_reports() {
-            let words = "`--follow` prints findings one by one: it cannot be used with `--report`";
-            return Err(Failure::Usage(words.to_owned()));
+            bail_usage!("`--follow` prints findings one by one: it cannot be used with `--report`");
         }
         let stdin = self.logs.iter().map(|log| logs::named(log).1);
         match stdin.filter(|log| log.as_os_str() == "-").count() {
             0 => {}
             1 if !self.follow || self.logs.len() == 1 => {}
             1 => {
-                let words = "`-` cannot be followed together with other logs";
-                return Err(Failure::Usage(words.to_owned()));
+                bail_usage!("`-` cannot be followed together with other logs");
             }
             _ => {
-                let words = "`-` can be given only once: there is one standard input";
-                return Err(Failure::Usage(words.to_owned()));
+                bail_usage!("`-` can be given only once: there is one standard input");
             }
         }
         let chosen = Chosen::of(self.protocol.as_deref());
@@ -219,9 +216,7 @@ impl Trace {
             (false, true) => format!("{} has no [traces.{name}]", read.join(" and ")),
             (false, false) => format!("{} has only {}", read.join(" and "), others.join(", ")),
         };
-        Err(Failure::Usage(format!(
-            "there is no mapping `{name}`: {why}"
-        )))
+        Err(usage!("there is no mapping `{name}`: {why}"))
     }
 
     /// Checks the protocols and then the logs. The findings are those in the logs, or in the protocols if these have errors.

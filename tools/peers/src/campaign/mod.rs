@@ -63,8 +63,7 @@ impl<'c> Campaign<'_, 'c> {
         let largest = match Session::begin(target, true)? {
             Ok(session) => session.largest(),
             Err(words) => {
-                let words = format!("there is no session with {}: {words}", target.what());
-                return Err(Failure::Environment(words));
+                bail_environment!("there is no session with {}: {words}", target.what());
             }
         };
         let model = Model {

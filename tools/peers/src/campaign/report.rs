@@ -124,9 +124,7 @@ impl<'a> Report<'a> {
     /// They do not, or that cannot be said, because no further session begins.
     pub fn outcome(&self) -> Outcome {
         match self.findings.is_empty() {
-            true if self.is_stopped => {
-                Err(Failure::Environment("no further session begins".to_owned()))
-            }
+            true if self.is_stopped => Err(environment!("no further session begins")),
             true => Ok(()),
             false => Err(Failure::Findings),
         }

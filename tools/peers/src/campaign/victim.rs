@@ -30,7 +30,7 @@ impl Victim {
         let started = command.spawn();
         started
             .map(Victim)
-            .map_err(|error| Failure::Environment(format!("`{program}` does not start: {error}")))
+            .map_err(|error| environment!("`{program}` does not start: {error}"))
     }
 
     /// How it has ended, if it has.

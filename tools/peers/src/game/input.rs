@@ -123,7 +123,7 @@ impl Script {
         let name = path.display().to_string();
         match File::open(path) {
             Ok(file) => Ok(Script::new(name, Box::new(BufReader::new(file)))),
-            Err(error) => Err(Failure::Environment(format!("cannot read {name}: {error}"))),
+            Err(error) => Err(environment!("cannot read {name}: {error}")),
         }
     }
 
@@ -166,18 +166,15 @@ impl Script {
             let read = limited.read_until(b'\n', &mut bytes);
             self.number += 1;
             let place = format!("{}:{}", self.name, self.number);
-            read.map_err(|error| {
-                Failure::Environment(format!("cannot read {}: {error}", self.name))
-            })?;
+            read.map_err(|error| environment!("cannot read {}: {error}", self.name))?;
             if bytes.is_empty() {
                 return Ok(None);
             }
             if bytes.len() as u64 > LINE {
-                let words = format!("{place}: the line has more than {LINE} bytes");
-                return Err(Failure::Environment(words));
+                bail_environment!("{place}: the line has more than {LINE} bytes");
             }
             let text = String::from_utf8(bytes)
-                .map_err(|_| Failure::Environment(format!("{place}: the line is not UTF-8")))?;
+                .map_err(|_| environment!("{place}: the line is not UTF-8"))?;
             let text = text.trim().to_owned();
             if !text.is_empty() && !text.starts_with('#') {
                 return Ok(Some(Text { text, place }));
@@ -187,7 +184,7 @@ impl Script {
 }
 
 fn cannot_read(error: impl std::fmt::Display) -> Failure {
-    Failure::Environment(format!("cannot read from the terminal: {error}"))
+    environment!("cannot read from the terminal: {error}")
 }
 
 /// Completes messages and values.

@@ -163,10 +163,7 @@ impl Game<'_> {
         self.robot.note(&event);
         self.output.event(&event)?;
         if let Arrival::Left(Some(words)) = answer {
-            return Err(Failure::Environment(format!(
-                "the {} has left: {words}",
-                side.word()
-            )));
+            bail_environment!("the {} has left: {words}", side.word());
         }
         if matches!(self.input, Input::Script(_)) {
             self.heard.push_back((before, event));

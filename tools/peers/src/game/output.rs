@@ -160,9 +160,8 @@ impl<'a> Output<'a> {
             true => self.json(event),
             false => format!("{event}\n"),
         });
-        fs::write(path, lines.collect::<String>()).map_err(|error| {
-            Failure::Environment(format!("cannot write {}: {error}", path.display()))
-        })
+        fs::write(path, lines.collect::<String>())
+            .map_err(|error| environment!("cannot write {}: {error}", path.display()))
     }
 
     /// The line of a log for `trace`.

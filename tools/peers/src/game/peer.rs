@@ -42,9 +42,8 @@ impl Peer {
         let stream = Stream::new(talk);
         let hello = stream.hello(talk, fingerprint, side.dual(), token);
         let place = &address.text;
-        let failed = |error: io::Error| {
-            Failure::Environment(format!("cannot connect to {place}: {}", reason(&error)))
-        };
+        let failed =
+            |error: io::Error| environment!("cannot connect to {place}: {}", reason(&error));
         let deadline = Instant::now() + patience;
         let socket = address.open(deadline).map_err(failed)?;
         let mut peer = Peer {
@@ -61,16 +60,14 @@ impl Peer {
                 Ok(true) => return Ok(peer),
                 Ok(false) => {}
                 Err(words) => {
-                    let words = format!("there is no session with {place}: {words}");
-                    return Err(Failure::Environment(words));
+                    bail_environment!("there is no session with {place}: {words}");
                 }
             }
             match peer.read(deadline) {
                 Ok(true) => {}
                 Ok(false) => {
                     written.map_err(failed)?;
-                    let words = format!("{place} has closed the connection without an answer");
-                    return Err(Failure::Environment(words));
+                    bail_environment!("{place} has closed the connection without an answer");
                 }
                 Err(error) => return Err(failed(error)),
             }
@@ -104,24 +101,21 @@ impl Peer {
                 Ok(None) => {}
                 Err(words) => {
                     self.end(&BROKEN);
-                    let words = format!("the {} has broken the format: {words}", self.side.word());
-                    return Err(Failure::Environment(words));
+                    bail_environment!("the {} has broken the format: {words}", self.side.word());
                 }
             }
             match self.read(deadline) {
                 Ok(true) => {}
                 Ok(false) => {
                     self.is_over = true;
-                    let words = "the connection ended before the session did";
-                    return Err(Failure::Environment(words.to_owned()));
+                    bail_environment!("the connection ended before the session did");
                 }
                 Err(error) if is_late(&error) => {
                     self.end(&LATE);
                     let (side, seconds) = (self.side.word(), self.patience.as_secs());
-                    let words = format!(
+                    bail_environment!(
                         "the {side} has sent nothing for {seconds} s; `--timeout` sets how long to wait"
                     );
-                    return Err(Failure::Environment(words));
                 }
                 Err(error) => {
                     self.is_over = true;
@@ -172,5 +166,5 @@ impl Drop for Peer {
 }
 
 fn lost(error: &io::Error) -> Failure {
-    Failure::Environment(format!("the connection is lost: {}", reason(error)))
+    environment!("the connection is lost: {}", reason(error))
 }

@@ -77,10 +77,10 @@ impl Credentials {
     /// The token, if there is one.
     pub fn token(&self) -> Result<Option<&str>, Failure> {
         match self.token.as_deref() {
-            Some(token) if token.len() > LONGEST_TOKEN => Err(Failure::Usage(format!(
+            Some(token) if token.len() > LONGEST_TOKEN => Err(usage!(
                 "the token has {} bytes: at most {LONGEST_TOKEN} are sent",
                 token.len()
-            ))),
+            )),
             token => Ok(token),
         }
     }
@@ -89,12 +89,10 @@ impl Credentials {
 /// The fingerprint of a protocol that two processes can speak.
 pub fn fingerprint(view: View<'_>) -> Result<Fingerprint, Failure> {
     let name = view.name();
-    let plan = Plan::of(view)
-        .map_err(|obstacle| Failure::Usage(format!("`{name}` stays in one process: {obstacle}")))?;
+    let plan =
+        Plan::of(view).map_err(|obstacle| usage!("`{name}` stays in one process: {obstacle}"))?;
     plan.fingerprint.ok_or_else(|| {
-        Failure::Usage(format!(
-            "`{name}` has type parameters: name an instance, as in FILE#INSTANCE"
-        ))
+        usage!("`{name}` has type parameters: name an instance, as in FILE#INSTANCE")
     })
 }
 

@@ -12,9 +12,7 @@ pub enum Tls {}
 impl Tls {
     /// Says so.
     pub fn new(_: &str, _: &Credentials) -> Result<Tls, Failure> {
-        Err(Failure::Usage(
-            "there is no TLS on this system: use `tcp://`".to_owned(),
-        ))
+        Err(usage!("there is no TLS on this system: use `tcp://`"))
     }
 }
 

@@ -36,15 +36,16 @@ impl Tls {
             &credentials.certificate,
             &credentials.key,
         ) else {
-            let words = "both sides of TLS present a certificate: `tls://` needs `--authorities`, `--certificate` and `--key`";
-            return Err(Failure::Usage(words.to_owned()));
+            bail_usage!(
+                "both sides of TLS present a certificate: `tls://` needs `--authorities`, `--certificate` and `--key`"
+            );
         };
         let host = place.rsplit_once(':').map_or(place, |(host, _)| host);
         let host = host.strip_prefix('[').unwrap_or(host);
         let host = host.strip_suffix(']').unwrap_or(host);
         let name = credentials.server_name.as_deref().unwrap_or(host);
         let name = ServerName::try_from(name.to_owned())
-            .map_err(|_| Failure::Usage(format!("`{name}` cannot be the name of a certificate")))?;
+            .map_err(|_| usage!("`{name}` cannot be the name of a certificate"))?;
         let mut roots = RootCertStore::empty();
         for root in certificates(authorities)? {
             roots
@@ -84,7 +85,7 @@ impl Tls {
 }
 
 fn wrong(path: &Path, problem: &dyn std::fmt::Display) -> Failure {
-    Failure::Environment(format!("`{}`: {problem}", path.display()))
+    environment!("`{}`: {problem}", path.display())
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Failure> {
