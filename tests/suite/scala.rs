@@ -182,9 +182,13 @@ fn suites_pass(scala: Scala, mut java: Command, names: &[&str]) {
 }
 
 #[test]
-fn the_suites_of_the_runtime_pass() {
-    let all = [&SUITES[..], &net::SUITES].concat();
-    suites_pass(Scala::Three, tool("java"), &all);
+fn the_suites_of_sessions_within_a_process_pass() {
+    suites_pass(Scala::Three, tool("java"), &SUITES);
+}
+
+#[test]
+fn the_suites_of_sessions_between_processes_pass() {
+    suites_pass(Scala::Three, tool("java"), &net::SUITES);
 }
 
 /// Most of the runtime is in Java, and the programs run in both versions.

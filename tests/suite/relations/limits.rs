@@ -52,6 +52,29 @@ fn limits_in_long_loops() {
     });
 }
 
+/// Rings that are entered everywhere give more pairs than states at once. From then on, states that behave alike are not compared, but those
+/// at the end of a chain still are: they have other limits.
+#[test]
+fn limits_behind_many_pairs() {
+    let text = |length: usize, entrance: &dyn Fn(usize) -> usize, most: usize| {
+        let entrances = (0..97).map(|at| format!("m{at} -> x{}, ", entrance(at)));
+        let entrances: String = entrances.collect();
+        let ring = (0..length).map(|at| {
+            let next = (at + 1) % length;
+            format!("x{at}:send {{ turn -> x{next}, stop -> ! }}\n")
+        });
+        let ring: String = ring.collect();
+        let chain = (0..50).map(|at| format!("r{at}:send {{ step -> r{} }}\n", at + 1));
+        let chain: String = chain.collect();
+        let last = format!("r50:send {{ #[at_most({most} B)] last(str) -> ! }}");
+        format!("proto! p {{ start:send {{ {entrances}go -> r0 }}\n{ring}{chain}{last} }}")
+    };
+    let old = text(97, &|at| at, 9);
+    let new = |most| text(101, &|_| 0, most);
+    assert_eq!(verdict(&old, &new(9), Travel::Names), Rollout::AnyOrder);
+    assert_eq!(verdict(&old, &new(8), Travel::Names), Rollout::ClientFirst);
+}
+
 /// `state` writes a state with its number, that of the next one, and its limit.
 fn compare_loops(state: &dyn Fn(usize, usize, usize) -> String) {
     let ring = |length: usize, most: &dyn Fn(usize) -> usize, more: &str| {
