@@ -1,7 +1,7 @@
 //! The C target: which files are generated.
 //!
 //! There is one header and source per protocol, per named instance of a generic protocol, and per file with types. A
-//! [`Scope`](scope::Scope) answers questions about one of them, and a [`UnitView`](view::UnitView) has the words, types and flags that
+//! `scope::Scope` answers questions about one of them, and a `view::UnitView` has the words, types and flags that
 //! its templates fill in: `templates/c/protocol.h.jinja` shows the header, and `protocol.c.jinja` the source.
 //!
 //! The operations are inline functions in the header, so the compiler can inline them. Messages of a few plain bytes go to and from
