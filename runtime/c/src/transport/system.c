@@ -216,29 +216,33 @@ static bool is_gone(int error)
            error == ENOTCONN;
 }
 
-/* Reads all into one of these places, or writes all from the other. */
-static duo_status move_all(const duo_net_stream *stream, char *into, const char *from, size_t size, uint64_t until)
+/* Counts bytes that were read or written, or waits for one of these events until some can be. */
+static duo_status go_on(const duo_net_stream *stream, ptrdiff_t done, size_t *left, short events, uint64_t until)
 {
-    for (size_t moved = 0; moved < size;) {
-        ptrdiff_t done = into != NULL ? duo_net_read_some(stream, into + moved, size - moved)
-                                      : duo_net_write_some(stream, from + moved, size - moved);
-        if (done == 0) return DUO_LOST;
-        if (done < 0 && errno != EAGAIN) return is_gone(errno) ? DUO_LOST : DUO_SYSTEM;
-        if (done > 0) moved += (size_t)done;
-        if (moved < size && duo_gives_up(until)) return DUO_LATE;
-        if (done < 0) duo_net_poll(stream->descriptor, into != NULL ? POLLIN : POLLOUT, until);
-    }
+    if (done == 0) return DUO_LOST;
+    if (done < 0 && errno != EAGAIN) return is_gone(errno) ? DUO_LOST : DUO_SYSTEM;
+    if (done > 0) *left -= (size_t)done;
+    if (*left > 0 && duo_gives_up(until)) return DUO_LATE;
+    if (done < 0) duo_net_poll(stream->descriptor, events, until);
     return DUO_OK;
 }
 
 duo_status duo_net_read_all(const duo_net_stream *stream, void *bytes, size_t size, uint64_t until)
 {
-    return move_all(stream, bytes, NULL, size, until);
+    duo_status status = DUO_OK;
+    char *end = (char *)bytes + size;
+    for (size_t left = size; left > 0 && status == DUO_OK;)
+        status = go_on(stream, duo_net_read_some(stream, end - left, left), &left, POLLIN, until);
+    return status;
 }
 
 duo_status duo_net_write_all(const duo_net_stream *stream, const void *bytes, size_t size, uint64_t until)
 {
-    return move_all(stream, NULL, bytes, size, until);
+    duo_status status = DUO_OK;
+    const char *end = (const char *)bytes + size;
+    for (size_t left = size; left > 0 && status == DUO_OK;)
+        status = go_on(stream, duo_net_write_some(stream, end - left, left), &left, POLLOUT, until);
+    return status;
 }
 
 void duo_net_hang_up(const duo_net_stream *stream)
