@@ -105,6 +105,25 @@ fn a_pipe_of_the_shell_is_read() {
     assert!(said.contains("error[unknown-state]"), "{output:?}");
 }
 
+/// A finding about an earlier line shows that line, which is read again. A pipe is not: nobody writes to it any more.
+#[cfg(unix)]
+#[test]
+fn a_log_from_a_pipe_is_not_read_again() {
+    let log = "{\"session\":1,\"at\":\"server\",\"from\":\"client\",\"message\":\"off\"}\n\
+        {\"session\":1,\"at\":\"client\",\"from\":\"client\",\"message\":\"on\"}\n";
+    let protocol = "proto! lamp { s:send { on -> !, off -> ! } }\n";
+    let scratch = Scratch::with("trace-pipe", &[("lamp.proto", protocol), ("log", log)]);
+    let program = env!("CARGO_BIN_EXE_duologue");
+    let trace = format!("timeout 60 {program} trace pipe --protocol lamp.proto --format short");
+    let output = std::process::Command::new("sh")
+        .args(["-c", &format!("mkfifo pipe; cat log > pipe & {trace}")])
+        .current_dir(scratch.path("."))
+        .output()
+        .expect("a shell");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("error[trace-channel]"), "{output:?}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error() {

@@ -71,11 +71,16 @@ pub fn complete(found: &mut [Finding], logs: &[PathBuf]) {
     let lines = found.iter_mut().map(|found| &mut found.line);
     for kept in lines.filter(|line| line.text.is_empty()) {
         let (_, path) = named(&logs[kept.place.log as usize]);
-        let file = File::open(&path).ok().filter(|_| path.is_file());
-        let Some(mut file) = file.filter(|mut file| file.seek(SeekFrom::Start(kept.byte)).is_ok())
-        else {
+        // To open a pipe is to wait for somebody who writes to it.
+        if !path.is_file() {
+            continue;
+        }
+        let Ok(mut file) = File::open(&path) else {
             continue;
         };
+        if file.seek(SeekFrom::Start(kept.byte)).is_err() {
+            continue;
+        }
         let mut text = Vec::new();
         let limit = u64::try_from(LINE_LIMIT).unwrap_or(u64::MAX);
         let read = BufReader::new(&mut file)
