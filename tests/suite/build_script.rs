@@ -48,10 +48,6 @@ impl Example {
             .args(arguments.split_whitespace());
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
         let target = target.expect("it is in the folder of the workspace");
-        for package in ["duologue-grammar", "pest"] {
-            let setting = format!("profile.dev.package.{package}.opt-level=3");
-            command.args(["--config", &setting]);
-        }
         command
             .env("CARGO_PROFILE_DEV_DEBUG", "false")
             .env("CARGO_PROFILE_DEV_INCREMENTAL", "false")
