@@ -94,6 +94,7 @@ fn is_fresh(words: &str) -> bool {
 }
 
 #[test]
+#[ignore = "slow: build scripts"]
 fn a_package_generates_its_protocols_and_runs() {
     let example = Example::new("runs");
     let output = example.cargo("run --offline -q");
@@ -114,6 +115,7 @@ fn a_package_generates_its_protocols_and_runs() {
 }
 
 #[test]
+#[ignore = "slow: build scripts"]
 fn errors_are_shown_unchanged() {
     let example = Example::new("errors");
     // The commands that build the dependencies have words of their own.
@@ -187,6 +189,7 @@ fn shown(example: &Example) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "slow: build scripts"]
 fn a_builder_reports_impossible_requests() {
     let example = Example::new("impossible");
     let script = example.scratch.read("build.rs");
