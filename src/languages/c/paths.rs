@@ -5,7 +5,7 @@ use super::ctype::CType;
 use super::names::spelling;
 use super::scope::Scope;
 use super::types::{Types, is_bare};
-use crate::protocol::{Builtin, Definition, Message};
+use crate::protocol::{Builtin, Definition};
 
 /// The header compares at most this many tags of a message; a message with more goes through the library.
 const MOST_TAGS: usize = 4;
@@ -136,20 +136,16 @@ impl Scope<'_> {
     }
 
     /// Whether a message that leads back to its state is an 8-byte number, in a protocol that can be used between processes.
-    pub fn is_lane(&self, message: &Message, stored: &[CType]) -> bool {
-        let [only] = stored else {
-            return false;
-        };
-        self.leaves && message.at_most.is_none_or(|limit| limit.most >= 8) && self.is_number(only)
+    /// Its limit is no less than 8 bytes (`unusable-limit`).
+    pub fn is_lane(&self, stored: &[CType]) -> bool {
+        matches!(stored, [only] if self.leaves && self.is_number(only))
     }
 
     /// Whether a message that reverses the direction consists only of 8-byte numbers, at most as many as fit in a line, in a
     /// protocol that can be used in shared memory.
-    pub fn is_single_line(&self, message: &Message, stored: &[CType]) -> bool {
-        let size = 8 * stored.len() as u64;
+    pub fn is_single_line(&self, stored: &[CType]) -> bool {
         self.has_single_line_turns
             && stored.len() <= 7
-            && message.at_most.is_none_or(|limit| limit.most >= size)
             && stored.iter().all(|ty| self.is_number(ty))
     }
 }

@@ -366,7 +366,7 @@ impl<'a> MessageView<'a> {
         let next = scope.next(index, message);
         let edge = Edge::of(state, next.map(|next| scope.state(next)));
         let is_plain = edge != Edge::End && facts.is_plain() && !facts.has_inline;
-        let is_turn = edge == Edge::Turn && scope.is_single_line(message, &stored);
+        let is_turn = edge == Edge::Turn && scope.is_single_line(&stored);
         let is_small = matches!(stored.as_slice(), [] | [CType::Builtin(_)]);
         let view = MessageView {
             text: message.name.text(),
@@ -404,7 +404,7 @@ impl<'a> MessageView<'a> {
             arrives: is_plain,
             arrives_in_line: is_turn,
             is_turn,
-            is_lane: next == Some(index) && scope.is_lane(message, &stored),
+            is_lane: next == Some(index) && scope.is_lane(&stored),
             entries,
         };
         (view, facts)
