@@ -147,3 +147,21 @@ fn no_crate_is_left_out() {
         }
     }
 }
+
+/// A package with features that differ between programs and build scripts would be compiled twice, and with it all that depends on it.
+#[test]
+fn build_scripts_share_the_compiler_with_the_program() {
+    let mut cargo = cargo();
+    cargo.current_dir(repository()).args(["tree", "--locked"]);
+    cargo.args(["--workspace", "--duplicates", "--depth", "0"]);
+    cargo.args(["--prefix", "none", "--edges", "normal,build,no-proc-macro"]);
+    let output = succeed(&mut cargo).unwrap_or_else(|failure| panic!("{failure}"));
+    let mut once = BTreeSet::new();
+    let names = output.lines().map(|line| line.trim_end_matches(" (*)"));
+    let twice = names.filter(|name| !name.is_empty() && !once.insert(*name));
+    assert_eq!(
+        twice.collect::<Vec<&str>>(),
+        [""; 0],
+        "see the build dependencies of tests/conversations"
+    );
+}
