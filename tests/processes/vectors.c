@@ -46,7 +46,7 @@ static bool is_taken(const duo_wire *wire, const uint8_t *given, size_t size)
     duo_wire_decode(wire, bytes, &message.as, items);
     size_t measured;
     CHECK(duo_wire_measure(wire, &message.as, &measured) == DUO_OK && measured == size);
-    char written[256];
+    char written[600];
     duo_wire_writer writer = {written, written + sizeof written, NULL};
     CHECK(size <= sizeof written && duo_wire_encode(wire, &message.as, &writer));
     CHECK((size_t)(writer.at - written) == size && memcmp(written, bytes, size) == 0);
@@ -59,13 +59,13 @@ TEST(vectors)
 {
     FILE *file = fopen(TESTS "/wire/payloads.txt", "r");
     CHECK(file != NULL);
-    char line[512];
+    char line[2048];
     size_t right = 0, wrong = 0, seen[26] = {0};
     while (fgets(line, sizeof line, file) != NULL) {
-        char name[16], hex[256], verdict[8];
-        uint8_t bytes[128];
+        char name[16], hex[1200], verdict[8];
+        uint8_t bytes[600];
         if (line[0] == '#' || line[0] == '\n') continue;
-        CHECK(sscanf(line, "%15s %255s %7s", name, hex, verdict) == 3);
+        CHECK(sscanf(line, "%15s %1199s %7s", name, hex, verdict) == 3);
         size_t index = 0;
         while (index < 26 && strcmp(names[index], name) != 0) index++;
         CHECK(index < 26);

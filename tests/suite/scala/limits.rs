@@ -20,13 +20,13 @@ fn values_of(count: usize) -> String {
     values.join(", ")
 }
 
-/// A protocol with a state that has this many messages, each with as many values as it may have.
+/// A protocol with a state that has this many messages: a number, and as many values as a message may have.
 pub fn state_of(messages: usize) -> String {
     let values = values_of(100);
-    let messages = (1..messages).map(|at| format!("m{at}({values}) -> open,\n"));
+    let messages = (2..messages).map(|at| format!("m{at}({values}) -> open,\n"));
     let messages: String = messages.collect();
     format!(
-        "struct row {{ {values} }}\nproto! rows {{ open:send {{\n{messages}last(row) -> ! }} }}\n"
+        "struct row {{ {values} }}\nproto! rows {{ open:send {{\nnumber(u64) -> open,\n{messages}last(row) -> ! }} }}\n"
     )
 }
 
