@@ -96,7 +96,7 @@ fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
 
 #[test]
 fn deep_nesting_is_handled_on_a_small_stack() {
-    const DEPTH: usize = 20_000;
+    const DEPTH: usize = 10_000;
     let payload = |open: &str, inner: &str, close: &str| {
         let ty = format!("{}{inner}{}", open.repeat(DEPTH), close.repeat(DEPTH));
         format!("proto! p {{ s:send<T> {{ m({ty}) -> ! }} }}")
@@ -146,7 +146,7 @@ fn deep_nesting_is_handled_on_a_small_stack() {
 
 #[test]
 fn long_chains_of_declarations_are_handled_on_a_small_stack() {
-    const LENGTH: usize = 20_000;
+    const LENGTH: usize = 10_000;
     let aliases: String = (0..LENGTH)
         .map(|n| format!("type a{n} = a{};\n", n + 1))
         .collect();

@@ -172,10 +172,10 @@ fn single_files() -> Vec<Fixture> {
     all
 }
 
-/// One in eight pairs of fixtures, every fixture among them.
+/// One in sixteen pairs of fixtures, every fixture among them.
 #[test]
 fn each_of_two_independent_mistakes_is_reported() {
-    both_are_reported(8);
+    both_are_reported(16);
 }
 
 #[test]

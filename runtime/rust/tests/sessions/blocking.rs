@@ -21,9 +21,11 @@ use crate::random::Random;
 
 const ROUNDS: u64 = if cfg!(miri) { 1 } else { 40 };
 
-/// For tests in which the window for losing a wake-up is short.
+/// For tests in which the window for losing a wake-up is short. Optimized, it is shorter, and a round takes less time.
 const MANY_ROUNDS: u64 = if cfg!(any(miri, duologue_tsan)) {
     ROUNDS
+} else if cfg!(debug_assertions) {
+    5 * ROUNDS
 } else {
     15 * ROUNDS
 };
