@@ -4,15 +4,9 @@
 #include "floor/backoff.c"
 #include "floor/barrier.c"
 #include "floor/cancel.c"
-#include "floor/memory.c"
-#include "floor/processor.c"
-#include "floor/thread.c"
-#include "floor/time.c"
-#include "floor/wait.c"
+#include "floor/system.c"
 
-#include "text/escape.c"
 #include "text/text.c"
-#include "text/utf8.c"
 
 #include "record/record.c"
 #include "record/registry.c"

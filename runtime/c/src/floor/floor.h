@@ -57,7 +57,7 @@ enum { DUO_POISON = 0xDD };
         (gone)->by = NULL;                                                                         \
     } while (0)
 
-/* memory.c */
+/* system.c */
 #ifndef DUO_NO_MALLOC
 void *duo_allocate(size_t size);
 /* `size` is a multiple of `alignment`. */
@@ -111,7 +111,7 @@ static inline void *duo_in_block(void *block)
 #endif
 }
 
-/* time.c: a time is in nanoseconds since an arbitrary start. */
+/* A time is in nanoseconds since an arbitrary start. */
 #define DUO_SECOND UINT64_C(1000000000)
 uint64_t duo_now(void);
 /* The time at which a wait of that duration is over; DUO_AT_ONCE and DUO_FOREVER stay what they are. */
@@ -127,14 +127,12 @@ uint64_t duo_soon(uint64_t until);
 /* A time or a duration for the system; the last one that it can represent. */
 struct timespec duo_timespec(uint64_t nanoseconds);
 
-/* thread.c */
 /* Starts a thread that receives no signals, and detaches it if `thread` is NULL. Returns an error number, or 0. */
 int duo_start_thread(pthread_t *thread, void *(*body)(void *), void *context);
 /* A condition variable whose time limits use the clock of `duo_now`. */
 void duo_make_condition(pthread_cond_t *made);
 #endif
 
-/* wait.c */
 /* The half of a word that the kernel compares: see position.h. */
 typedef enum duo_half { DUO_LOW_HALF, DUO_HIGH_HALF } duo_half;
 static inline uint32_t *duo_half_of(DUO_ATOMIC uint64_t *word, duo_half half)
@@ -175,6 +173,8 @@ static inline bool duo_is_canceled(void)
 void duo_wake(DUO_ATOMIC uint64_t *word, duo_half half);
 /* Lets other threads run. */
 void duo_yield(void);
+/* Called for every new session: finds out how a thread can read its processor number. */
+void duo_find_processor(void);
 
 /* barrier.c */
 /* Whether sessions that begin now use the barrier. */
@@ -190,9 +190,5 @@ bool duo_is_known_to_have_barrier(void);
 void duo_barrier(void);
 /* Whether the program has opted out of it. */
 bool duo_barrier_is_unwanted(void);
-
-/* processor.c */
-/* Called for every new session: finds out how a thread can read its processor number. */
-void duo_find_processor(void);
 
 #endif

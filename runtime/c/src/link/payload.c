@@ -10,7 +10,7 @@
 
 #include "../floor/tag.h"
 #include "transport.h"
-#include "../text/utf8.h"
+#include "../text/text.h"
 
 const duo_type duo_text_type = {DUO_TEXT, true, false, true, 1, NULL, NULL, 0, 0, NULL, NULL};
 const duo_type duo_bytes_type = DUO_LIST_TYPE(false, false, 1, NULL);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "../core/net.h"
-#include "../text/utf8.h"
+#include "../text/text.h"
 
 enum { RECEIVES_FIRST = 1, HAS_TRACE = 2, HAS_TOKEN = 4, MOST_NAME = 255 };
 

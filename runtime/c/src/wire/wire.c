@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../floor/tag.h"
-#include "../text/utf8.h"
+#include "../text/text.h"
 
 /* How text, bytes and every generated list begin. */
 typedef struct wire_items {

@@ -1,6 +1,6 @@
-/* Whether bytes are UTF-8. */
-#ifndef DUOLOGUE_UTF8_H
-#define DUOLOGUE_UTF8_H
+/* UTF-8. */
+#ifndef DUOLOGUE_TEXT_H
+#define DUOLOGUE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
