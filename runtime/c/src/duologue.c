@@ -14,17 +14,11 @@
 #include "ring/layout.c"
 #include "ring/pool.c"
 
-#include "link/arming.c"
-#include "link/credit.c"
-#include "link/handle.c"
-#include "link/leave.c"
+#include "link/notify.c"
 #include "link/park.c"
 #include "link/payload.c"
-#include "link/peer.c"
-
-#include "typed/copy.c"
-#include "typed/recorded.c"
-#include "typed/session.c"
+#include "link/recorded.c"
+#include "link/session.c"
 
 #include "many/ports.c"
 #include "many/ports_wake.c"

@@ -1,5 +1,4 @@
 /* What sessions between processes share, as one translation unit. */
 #define _GNU_SOURCE
 
-#include "wire/lane.c"
 #include "wire/wire.c"

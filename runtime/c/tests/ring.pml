@@ -1,7 +1,7 @@
 /*
  * A model of runs within a process, for SPIN: one sender and one receiver, messages that are stored, one message in a
  * line, and a ring of two lines, each of them a segment. It covers waking a receiver (ring.h (b), barrier.c) and
- * waiting for free slots (credit.c). It leaves out what those steps share with no other: several messages in a line,
+ * waiting for free slots (notify.c). It leaves out what those steps share with no other: several messages in a line,
  * messages that are swapped, notifiers, and disconnecting.
  *
  *     spin -a ring.pml && gcc -DSAFETY -o pan pan.c && ./pan
@@ -49,17 +49,17 @@ active proctype sender()
     do
     :: at == MESSAGES -> break
     :: else ->
-        /* typed/session.c, `send_within`: needs_credit, which the first lap does not. */
+        /* link/session.c, `send_within`: needs_credit, which the first lap does not. */
         do
         :: at < LINES -> break
         :: else ->
-            /* link/credit.c, `duo_check_credit`: emptied_enough. */
+            /* link/notify.c, `duo_check_credit`: emptied_enough. */
             seen = reported;
             if
             :: seen + LINES > at -> break
             :: else
             fi;
-            /* link/credit.c, `duo_announce_wait`: a compare-and-swap of the credit that was read. */
+            /* link/notify.c, `duo_announce_wait`: a compare-and-swap of the credit that was read. */
             drain(stored);
             atomic {
                 if
@@ -85,7 +85,7 @@ active proctype sender()
         /* pipe.h, `duo_publish_word`: the load of the flags. */
         if
         :: flags == at + 1 ->
-            /* link/leave.c, `answer_in_flags`: a compare-and-swap, and `duo_wake`. */
+            /* link/session.c, `answer_in_flags`: a compare-and-swap, and `duo_wake`. */
             drain(stored);
             atomic {
                 if
@@ -107,7 +107,7 @@ active proctype receiver()
     :: at == MESSAGES -> break
     :: else ->
         if
-        /* typed/session.c, `recv_within`: the word is there. */
+        /* link/session.c, `recv_within`: the word is there. */
         :: word[at % LINES] == at + 1
         :: else ->
             /* link/park.c, `sleep_in_flags`: a compare-and-swap sets WAITING. */
@@ -139,7 +139,7 @@ active proctype receiver()
         fi;
         /* The slot has this message and no later one: the sender had no credit for that. */
         assert(word[at % LINES] == at + 1);
-        /* link/credit.c, `report`: a read-modify-write, and `duo_wake` if the sender waits. */
+        /* link/notify.c, `report`: a read-modify-write, and `duo_wake` if the sender waits. */
         atomic {
             reported = at + 1;
             if

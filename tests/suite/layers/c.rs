@@ -12,25 +12,24 @@ use std::fs;
 const LIST: &str = "tests/suite/layers/c.rs";
 
 /// The layers, from the lowest, each with those that it may use. Shared memory, sockets and TLS can each be left out of a program, so nothing
-/// below uses them, and one transport does not use the other: `typed` and `many` call them through the table in `link/transport.h`.
+/// below uses them, and one transport does not use the other: `link` and `many` call them through the table in `link/transport.h`.
 const LAYERS: &[(&str, &str)] = &[
     ("floor", ""),
     ("text", ""),
     ("record", "floor text"),
     ("ring", "floor record"),
-    ("link", "floor text ring"),
-    ("typed", "floor record ring link"),
-    ("many", "floor ring link typed"),
+    ("link", "floor text record ring"),
+    ("many", "floor ring link"),
     ("wire", "floor text link"),
     ("shm", "floor ring link wire"),
     ("transport", "floor"),
     ("core", "floor text record ring link wire transport"),
     ("remote", "floor link wire transport core"),
     ("listen", "floor text link wire transport core remote"),
-    ("health", "floor text link typed listen"),
+    ("health", "floor text link listen"),
     ("tls", "floor transport"),
     ("nats", "floor transport core listen"),
-    ("robots", "text typed"),
+    ("robots", "text link"),
 ];
 
 /// What a program compiles: each includes all files of its layers. `net_health.c` includes generated code.
@@ -38,8 +37,8 @@ const UNITS: &[&str] = &["duologue.c", "wire.c", "shm.c", "net.c"];
 
 /// Files that use each other, and why they stay together.
 const CIRCLES: &[(&[&str], &str)] = &[(
-    &["link/leave.c", "link/payload.c"],
-    "a side that disconnects destroys the messages that it has not read, and the endpoints in them disconnect in turn",
+    &["link/payload.c", "link/session.c"],
+    "a message that is sent claims the endpoints in it, and one that is destroyed closes them",
 )];
 
 /// The text of each file, except for the units.

@@ -73,7 +73,7 @@ typedef struct duo_side {
 } duo_side;
 
 /*
- * What a receiver reports to a sender that stores its messages: see leave.c. In a cache line of its
+ * What a receiver reports to a sender that stores its messages: see session.c. In a cache line of its
  * own, since the sender reads it with nearly every message and it changes only when the receiver
  * sleeps.
  */
@@ -102,7 +102,7 @@ struct duo_session {
     struct duo_session *next_free;
     /* Of the blocks of its messages; NULL: that of all sessions. */
     const struct duo_allocator *allocator;
-    /* Which half of the ring was emptied last, and flags: see credit.c. It changes twice per lap. */
+    /* Which half of the ring was emptied last, and flags: see notify.c. It changes twice per lap. */
     alignas(8) DUO_ATOMIC uint64_t credit;
     duo_side sides[2];
     duo_signal signals[2];
@@ -128,7 +128,7 @@ struct duo_session {
 #define DUO_TURN_APART (UINT64_C(1) << 63)
 /* In the turn of a side but in no endpoint, so that every use goes to the library: a notifier is installed here. */
 #define DUO_TURN_ARMED (UINT64_C(1) << 61)
-/* Set in addition, for a few instructions, while the thread that installed the notifier uses the side: see arming.c. */
+/* Set in addition, for a few instructions, while the thread that installed the notifier uses the side: see notify.c. */
 #define DUO_TURN_LOCKED (UINT64_C(1) << 60)
 
 /* In a turn: the peer is in another process. */

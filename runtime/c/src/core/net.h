@@ -5,7 +5,7 @@
  *     the thread that writes what was collected and checks time limits (writer.c), one that waits on a set that
  *     contains the endpoint (remote/watch.c), and one that drains its listener. So everything in `duo_net` is accessed
  *     under its `lock`, which no thread holds while it sleeps. A set keeps a session only while its endpoint is not
- *     claimed: see handle.c and `unwatch`.
+ *     claimed: see link/session.c and `unwatch`.
  * (b) Locks are taken in this order: the list of a set (remote/watch.c), a session, the list of the writer (writer.c),
  *     a gate. The writer holds its list while it goes through the sessions, so it only tries to lock them, and tries
  *     again later if that fails.

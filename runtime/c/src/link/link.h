@@ -38,7 +38,7 @@ bool duo_await_message(duo_session *session, duo_side *side, uint64_t wait);
 /* Waits until the ring has free slots: DUO_OK, DUO_FULL, or DUO_CLOSED if the receiver is disconnecting. */
 duo_status duo_await_credit(duo_session *session, duo_side *side, uint64_t wait);
 
-/* credit.c */
+/* notify.c */
 typedef enum duo_credit { DUO_CREDIT_FREE, DUO_CREDIT_FULL, DUO_CREDIT_LEAVING } duo_credit;
 /* Whether the sender may write into its next line. If not, `credit` is set to the value to sleep on. */
 duo_credit duo_check_credit(duo_session *session, const duo_side *side, uint64_t *credit);
@@ -46,10 +46,6 @@ duo_credit duo_check_credit(duo_session *session, const duo_side *side, uint64_t
 bool duo_announce_wait(duo_session *session, uint64_t *credit);
 /* Whether a sender does not have to wait, or the receiver is disconnecting. */
 bool duo_has_credit(duo_session *session, const duo_side *side);
-/* Announces that a notifier is installed at a sender that waits for free slots; false if there are free slots. */
-bool duo_arm_credit(duo_session *session, const duo_side *side);
-/* Undoes `duo_arm_credit`; false if the receiver is about to notify. */
-bool duo_disarm_credit(duo_session *session);
 /* As receiver, after the last message of a line: reports a half of the ring that has become empty. */
 void duo_report_emptied(duo_session *session, const duo_side *side);
 /* As sender: leaves a full ring to the receiver's next report; false if the ring is not full. */
@@ -57,28 +53,11 @@ bool duo_defer_close(duo_session *session, const duo_side *side);
 /* As receiver: announces to a sender that no more messages are wanted. */
 void duo_announce_leaving(duo_session *session, const duo_side *side);
 
-/* peer.c */
-/*
- * Calls the notifier of a side; called by its peer after it has changed a word, flags or the credit in
- * which the notifier was set.
- */
-void duo_notify(duo_side *side);
 /* Wakes the side of this role or calls its notifier, whichever it requested with `waiter` in its flags. */
 void duo_notify_waiter(duo_session *session, unsigned role, uint64_t waiter);
 /* The same for a side that had set flags in a word that was swapped. */
 void duo_notify_waiter_in_word(duo_session *session, unsigned role, DUO_ATOMIC uint64_t *word, uint64_t before);
 
-/* leave.c */
-/* What a sender finds when it publishes its last word in a run. */
-typedef enum duo_ending { DUO_ALONE, DUO_CLAIMED, DUO_LAST } duo_ending;
-/* Announces that the next word to be published is the last. With DUO_LAST, `waiter` is for `duo_notify_waiter`. */
-duo_ending duo_announce_end(duo_session *session, const duo_side *side, uint64_t *waiter);
-/* Disconnects as sender. */
-void duo_leave_as_sender(duo_session *session, duo_side *side);
-/* Disconnects as receiver: reads, destroys and follows the messages that are there. */
-void duo_leave_as_receiver(duo_session *session, duo_side *side, const duo_state *state);
-
-/* arming.c */
 /* How a notifier was installed. */
 typedef enum duo_arming { DUO_NOT_ARMED, DUO_ARMED, DUO_ARMED_UNSEEN } duo_arming;
 /*
@@ -105,40 +84,7 @@ bool duo_take_turn(duo_side *side, uint64_t turn, uint64_t next);
 /* Whether there is a message, or a word which says that the peer has disconnected. */
 bool duo_is_ready(const duo_side *side);
 
-/*
- * Whether the side of an endpoint is in this state, and so the endpoint has the type that its name says. An endpoint that was
- * taken from the wrong member of a message may not. Always true without DUO_CHECKED.
- */
-static inline bool duo_is_in(duo_endpoint endpoint, const duo_state *state)
-{
-#ifdef DUO_CHECKED
-    if (endpoint.session == NULL) return true;
-    return duo_atomic_load(&endpoint.session->sides[endpoint.turn & 1].state, memory_order_relaxed) == state;
-#else
-    (void)endpoint, (void)state;
-    return true;
-#endif
-}
-
-#ifdef DUO_CHECKED
-/* The same for the state of a message. */
-static inline bool duo_may_say(duo_endpoint endpoint, const duo_message *message)
-{
-    if (endpoint.session == NULL) return true;
-    const duo_state *state =
-        duo_atomic_load(&endpoint.session->sides[endpoint.turn & 1].state, memory_order_relaxed);
-    return state->messages + message->index == message;
-}
-
-/* After a message, the side whose endpoint this was enters the next state. A session that is over may have begun anew. */
-static inline void duo_enter_next(duo_endpoint from, const duo_message *message)
-{
-    if (message->edge != DUO_END)
-        duo_atomic_store(&from.session->sides[from.turn & 1].state, message->next, memory_order_relaxed);
-}
-#endif
-
-/* handle.c */
+/* session.c */
 /* The side of a handle that is still valid, or NULL. Does not consume the handle, but removes it from a set. */
 duo_side *duo_check_handle(duo_endpoint endpoint);
 /* Consumes a handle: returns its side, or NULL if it was used before. The side's turn is then two higher. */

@@ -8,7 +8,7 @@
  * and the thread sees the push. The same holds for `signalled` and the descriptor.
  *
  * Where messages are stored, a sender is certain to see a notifier only after a barrier and another check (see
- * arming.c). Endpoints that still need these are on the list `unseen`, and one barrier serves all of them when the
+ * notify.c). Endpoints that still need these are on the list `unseen`, and one barrier serves all of them when the
  * set is about to report that nothing is ready. With a descriptor this may be reported without a call, so each
  * endpoint has a barrier of its own.
  *

@@ -3,7 +3,7 @@
  *
  * A sender that finds the ring full waits with the lock released, one sender at a time; the others wait
  * for the `door`. It has set the mark in the credit while it held the lock and the ring was full, so the
- * argument in credit.c applies: when the receiver frees slots or disconnects, it finds the mark and wakes
+ * argument in notify.c applies: when the receiver frees slots or disconnects, it finds the mark and wakes
  * the sender. The endpoint may end in the meantime, because another sender finds the receiver gone; but
  * then the receiver has disconnected and the wait is over, and the memory of a session is only reused for
  * sessions.

@@ -33,7 +33,7 @@
  *     finds it calls it and then clears `notifier` (release). A side uses its handle, and the thread that installed
  *     the notifier gives it up, only when `notifier` is clear (acquire). So the notifier and the session outlive the
  *     call.
- * (c) Disconnecting and the last message: leave.c. A full ring: credit.c.
+ * (c) Disconnecting and the last message: session.c. A full ring: notify.c.
  * (d) Clearing. When epochs restart at 1, the receiver of the message that reverses the direction clears the words of the
  *     lines that short runs reach, except for that of the first line. All messages have been read, and the peer reads
  *     only the first line. The other lines are as in a new ring: neither side has read them. The first sender that
@@ -67,7 +67,7 @@ _Static_assert(DUO_AT_PROCESSORS == PROCESSORS && DUO_WORD_INDEXES == INDEXES, "
 _Static_assert(DUO_WORD_FLAGS == (WAITS | DEAD | WORD_ARMED) && INDEXES_SHIFT == 4, "words");
 _Static_assert(MOST_IN_LINE == 7 && SLOT_SHIFT == 40 && PROCESSOR_SHIFT == 32, "words");
 
-/* In flags: see leave.c. */
+/* In flags: see session.c. */
 #define WAITING (UINT64_C(1) << 26)
 #define LEAVING (UINT64_C(1) << 27)
 #define GONE (UINT64_C(1) << 28)

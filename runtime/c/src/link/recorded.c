@@ -1,12 +1,12 @@
-/* With DUO_RECORD: what programs call instead of the functions of session.c and leave.c, which it records. */
-#include "../link/link.h"
+/* With DUO_RECORD: what programs call instead of the functions of session.c, which it records. */
+#include "link.h"
 
 #ifdef DUO_RECORD
 
 #include "../record/record.h"
 #include "../ring/ring.h"
 #include "../floor/tag.h"
-#include "../link/transport.h"
+#include "transport.h"
 
 /* The names by which programs call the functions of this file. */
 #define duo_recorded_send duo_send
