@@ -7,7 +7,7 @@
 
 #include "check.h"
 #include "meet.h"
-#include "core/net.h"
+#include "net/net.h"
 #include "raw.h"
 #include "talk_net.h"
 

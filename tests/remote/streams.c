@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "bank_net.h"
-#include "core/net.h"
+#include "net/net.h"
 #include "raw.h"
 
 enum { MOST = 8192 };

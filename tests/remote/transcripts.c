@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 
-#include "core/net.h"
+#include "net/net.h"
 #include "counter_net.h"
 #include "raw.h"
 

@@ -2,7 +2,7 @@
 #ifndef DUOLOGUE_NATS_INNER_H
 #define DUOLOGUE_NATS_INNER_H
 
-#include "../src/core/net.h"
+#include "../src/net/net.h"
 #include "duologue/nats.h"
 
 enum { DUO_NATS_SUBJECT = 256, DUO_NATS_ADDRESS = 300 };

@@ -23,12 +23,11 @@ const LAYERS: &[(&str, &str)] = &[
     ("wire", "floor text link"),
     ("shm", "floor ring link wire"),
     ("transport", "floor"),
-    ("core", "floor text record ring link wire transport"),
-    ("remote", "floor link wire transport core"),
-    ("listen", "floor text link wire transport core remote"),
+    ("net", "floor text record ring link wire transport"),
+    ("listen", "floor text link wire transport net"),
     ("health", "floor text link listen"),
     ("tls", "floor transport"),
-    ("nats", "floor transport core listen"),
+    ("nats", "floor transport net listen"),
     ("robots", "text link"),
 ];
 

@@ -138,7 +138,7 @@ struct duo_session {
  * Numbers that may follow and are like the last one, so that handling them changes nothing but lines shared
  * with another process, or the numbers of a session over a socket, which are one long line. Their count is what the sender may still put into its line, the last of them filling
  * it, or what the receiver has seen there. The turn, which counts by two, determines which of them is next.
- * Further lines may follow if they only have to be begun. See runtime/c/src/shm/shm.h and runtime/c/src/remote/lane.c.
+ * Further lines may follow if they only have to be begun. See runtime/c/src/shm/shm.h and runtime/c/src/net/operations.c.
  */
 typedef struct duo_lane {
     /* The turn after the last of them in the line; 0 if there are none. */
@@ -243,7 +243,7 @@ DUO_INLINE uint64_t duo_publish_word(duo_line *line, uint64_t word, bool swaps, 
 /*
  * Publishes the word of a line, where both processes have the barrier of (b) in runtime/c/src/shm/shm.h. Every message
  * between them takes this step, whether the header or the library sends it. Returns the peer's flags; 0 if it neither
- * sleeps nor has disconnected. Over a socket the other side is the thread that writes: see (b) in runtime/c/src/remote/lane.c.
+ * sleeps nor has disconnected. Over a socket the other side is the thread that writes: see (b) in runtime/c/src/net/operations.c.
  */
 DUO_INLINE uint32_t duo_lane_publish(DUO_ATOMIC uint64_t *line, uint64_t word, const DUO_ATOMIC uint32_t *peer)
 {

@@ -148,7 +148,7 @@ bool duo_has_barrier(void)
     return false;
 }
 
-/* Only the thread sanitizer gets here, for which lanes use read-modify-writes: see remote/lane.c. */
+/* Only the thread sanitizer gets here, for which lanes use read-modify-writes: see net/operations.c. */
 void duo_barrier(void)
 {
 }

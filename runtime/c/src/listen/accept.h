@@ -2,7 +2,7 @@
 #ifndef DUOLOGUE_NET_ACCEPT_H
 #define DUOLOGUE_NET_ACCEPT_H
 
-#include "../core/net.h"
+#include "../net/net.h"
 
 /*
  * With TLS, a connection begins with the TLS handshake. If that fails, the listener reads and discards what arrives for

@@ -3,7 +3,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "../core/net.h"
+#include "../net/net.h"
 
 /* What this side sends first. */
 static size_t write_hello(uint8_t *bytes, const duo_wire_protocol *protocol, duo_role role,

@@ -1,7 +1,7 @@
 /* Hello and answer, as docs/wire.md defines them. */
 #include <string.h>
 
-#include "../core/net.h"
+#include "../net/net.h"
 #include "../text/text.h"
 
 enum { RECEIVES_FIRST = 1, HAS_TRACE = 2, HAS_TOKEN = 4, MOST_NAME = 255 };

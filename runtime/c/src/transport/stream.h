@@ -94,9 +94,4 @@ static inline ptrdiff_t duo_net_write_some(const duo_net_stream *stream, const v
     return stream->kind->write(stream, bytes, size);
 }
 
-static inline bool duo_net_has_more(const duo_net_stream *stream)
-{
-    return stream->kind->has_more(stream);
-}
-
 #endif

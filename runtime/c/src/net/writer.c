@@ -33,9 +33,6 @@
 #define MOST_PAUSE UINT64_C(10000000000)
 #define MOST_CHECKS 1024
 
-/* How long a session keeps buffers that have grown, in nanoseconds: growing again costs little in this time. */
-#define SHRINKS_AFTER UINT64_C(1000000000)
-
 enum { SLOTS = 1024 };
 
 static pthread_mutex_t lists_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -152,9 +149,9 @@ static uint64_t shrink(duo_net *net, uint64_t now)
     if (net->shrinks_at == 0) return DUO_FOREVER;
     if (now < net->shrinks_at) return net->shrinks_at;
     bool is_large = duo_net_shrink(&net->out);
-    /* A thread that waits in a read uses the other buffer. Once it has received something, it calls `duo_net_shrink_later`. */
+    /* A thread that waits in a read uses the other buffer. Once it has received something, this is tried again. */
     if (!net->is_reading) is_large = duo_net_shrink(&net->in) || is_large;
-    net->shrinks_at = is_large ? now + SHRINKS_AFTER : 0;
+    net->shrinks_at = is_large ? now + DUO_NET_SHRINKS_AFTER : 0;
     return is_large ? net->shrinks_at : DUO_FOREVER;
 }
 
@@ -227,7 +224,7 @@ static void *write_all(void *context)
 {
     (void)context;
     unsigned idle = 0;
-    /* For lanes: see remote/lane.c. */
+    /* For lanes: see operations.c. */
     (void)duo_has_barrier();
     hold_lists();
     for (;;) {
@@ -279,13 +276,6 @@ bool duo_net_write_later(duo_net *net, uint64_t due)
     return true;
 }
 
-void duo_net_shrink_later(duo_net *net)
-{
-    if (net->shrinks_at != 0 || (!duo_net_is_large(&net->in) && !duo_net_is_large(&net->out))) return;
-    net->shrinks_at = duo_now() + SHRINKS_AFTER;
-    duo_net_write_later(net, net->shrinks_at);
-}
-
 void duo_net_not_later(duo_net *net)
 {
     if (!net->is_listed) return;
@@ -299,13 +289,8 @@ void duo_net_start_clocks(duo_net *net)
     pthread_mutex_lock(&net->lock);
     if (net->beat != 0) duo_net_write_later(net, net->written_at + net->beat / 2);
     duo_net_begin_time(net);
-    duo_net_check_time_later(net);
-    pthread_mutex_unlock(&net->lock);
-}
-
-void duo_net_check_time_later(duo_net *net)
-{
     if (net->late_at != 0) duo_net_write_later(net, net->late_at);
+    pthread_mutex_unlock(&net->lock);
 }
 
 bool duo_net_collect(duo_net *net)

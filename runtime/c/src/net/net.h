@@ -3,10 +3,10 @@
  *
  * (a) A session belongs to the thread that has claimed its endpoint. Three other threads may access it in the meantime:
  *     the thread that writes what was collected and checks time limits (writer.c), one that waits on a set that
- *     contains the endpoint (remote/watch.c), and one that drains its listener. So everything in `duo_net` is accessed
+ *     contains the endpoint (transport.c), and one that drains its listener. So everything in `duo_net` is accessed
  *     under its `lock`, which no thread holds while it sleeps. A set keeps a session only while its endpoint is not
  *     claimed: see link/session.c and `unwatch`.
- * (b) Locks are taken in this order: the list of a set (remote/watch.c), a session, the list of the writer (writer.c),
+ * (b) Locks are taken in this order: the list of a set (transport.c), a session, the list of the writer (writer.c),
  *     a gate. The writer holds its list while it goes through the sessions, so it only tries to lock them, and tries
  *     again later if that fails.
  * (c) What is sent is encoded into `out` at once. The thread that empties it writes whole frames in order; what the
@@ -19,7 +19,7 @@
  *     something arrives wakes by then (`duo_net_patient_until`), so it does not miss what the writer has read.
  * (f) A session is over when its descriptor is closed. Before that, `shutdown` notifies the peer, because another
  *     thread that polls the descriptor keeps the connection open.
- * (g) Code in the header sends and receives numbers of a run without the lock: remote/lane.c says why that is correct.
+ * (g) Code in the header sends and receives numbers of a run without the lock: operations.c says why that is correct.
  */
 #ifndef DUOLOGUE_NET_SESSION_H
 #define DUOLOGUE_NET_SESSION_H
@@ -43,6 +43,9 @@
 
 /* How long connecting and the handshake may take, in nanoseconds. */
 #define DUO_NET_HELLO UINT64_C(5000000000)
+
+/* How long a session keeps buffers that have grown, in nanoseconds: growing again costs little in this time. */
+#define DUO_NET_SHRINKS_AFTER UINT64_C(1000000000)
 
 /* How long a session that is over keeps its last bytes while the connection accepts none of them, in nanoseconds. */
 #define DUO_NET_LINGER UINT64_C(5000000000)
@@ -96,7 +99,7 @@ static inline size_t duo_net_size(const duo_net_buffer *buffer)
     return buffer->end - buffer->from;
 }
 
-/* How many connections a peer of a listener has: see peers.c. */
+/* How many connections a peer of a listener has: see gate.c. */
 typedef struct duo_net_place duo_net_place;
 
 enum { DUO_NET_PLACES = 256 };
@@ -126,7 +129,7 @@ typedef struct duo_net_handled {
 /* What an observed session has counted. */
 typedef struct duo_net_observed duo_net_observed;
 
-/* What the program has found out about a peer: see value.c. */
+/* What the program has found out about a peer: see session.c. */
 typedef struct duo_net_value duo_net_value;
 
 typedef struct duo_net {
@@ -244,7 +247,7 @@ static inline duo_net *duo_net_of(duo_endpoint endpoint)
     return (duo_net *)(void *)endpoint.session;
 }
 
-/* buffer.c */
+/* connection.c: all under the session's lock. */
 /* Makes space for more bytes after the end; false if memory ran out. */
 bool duo_net_reserve(duo_net_buffer *buffer, size_t more);
 /* Appends bytes for which there is space. */
@@ -256,6 +259,44 @@ void duo_net_forget(duo_net_buffer *buffer);
 bool duo_net_is_large(const duo_net_buffer *buffer);
 /* Returns its memory if it is empty and large; whether it is still large. */
 bool duo_net_shrink(duo_net_buffer *buffer);
+
+/* Enters the state that follows a message, and begins its time. */
+void duo_net_enter_state(duo_net *net, const duo_message *message);
+/* How long the state may last, in nanoseconds; 0 without a limit. */
+uint64_t duo_net_within(const duo_net *net);
+/* Begins the time of the state, if it has a limit and everything sent before is written. */
+void duo_net_begin_time(duo_net *net);
+/* The earlier one of `until` and the time until which the peer may be silent, or may take. */
+uint64_t duo_net_patient_until(const duo_net *net, uint64_t until);
+
+/* Moves numbers that the header has sent to `out`; whether there were any. */
+bool duo_net_settle(duo_net *net);
+/* As sender: from here on every message goes through the library. */
+void duo_net_end_lane(duo_net *net);
+/* For the writer, which has found nothing new. False: there is something, after all. */
+bool duo_net_let_sleep(duo_net *net);
+/* Writes as much as the system takes; false if some is left, or nothing can be written any more. */
+bool duo_net_write(duo_net *net);
+
+/* A message that has arrived completely. */
+typedef struct duo_net_frame {
+    unsigned tag;
+    /* How many bytes are before the payload, and in it. */
+    size_t head;
+    size_t size;
+} duo_net_frame;
+/*
+ * Handles control frames and finds the message after them. DUO_EMPTY if it is not complete: `needed` more bytes are
+ * missing at least. Otherwise why the session is over. `state` is NULL for a side that sends.
+ */
+duo_status duo_net_front(duo_net *net, const duo_state *state, duo_net_frame *frame, size_t *needed);
+/* Reads what has arrived, or the end of the connection. DUO_EMPTY if there is neither; DUO_NO_MEMORY. */
+duo_status duo_net_read(duo_net *net, size_t needed);
+/* Sleeps in the read itself; DUO_EMPTY if nothing was read after all. Whether a thread that waits until then can do so. */
+duo_status duo_net_read_patiently(duo_net *net, size_t needed);
+bool duo_net_can_read_patiently(const duo_net *net, uint64_t wakes);
+/* For a side whose connection no longer accepts anything: why the session ended, according to the peer's last frames. */
+duo_status duo_net_last_word(duo_net *net);
 
 /* listen/hello.c */
 typedef struct duo_net_hello {
@@ -323,38 +364,10 @@ typedef struct duo_net_terms {
 /* Begins a session on a connection whose handshake is over; NULL if memory ran out. */
 duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wire_protocol *protocol, duo_role role,
                        const duo_net_options *options, const duo_net_terms *terms, duo_endpoint *endpoint);
-/* Joins the sessions of a listener. Returns whether the session has to be ended at once. */
-bool duo_net_enter(duo_net *net, duo_net_gate *gate);
-void duo_net_let_go(duo_net_gate *gate);
 uint32_t duo_net_largest(const duo_net_options *options);
 /* The last step of the end of a session, once everything is written or given up: closes the connection. */
 void duo_net_finish(duo_net *net);
-
-/* clock.c */
-/* Enters the state that follows a message, and begins its time. */
-void duo_net_enter_state(duo_net *net, const duo_message *message);
-/* How long the state may last, in nanoseconds; 0 without a limit. */
-uint64_t duo_net_within(const duo_net *net);
-/* Begins the time of the state, if it has a limit and everything sent before is written. */
-void duo_net_begin_time(duo_net *net);
-/*
- * After the connection has accepted this many bytes, or 0 if it accepts none at the moment: begins and ends the time in
- * which the peer has to read.
- */
-void duo_net_note_written(duo_net *net, size_t size);
-/* The earlier one of `until` and the time until which the peer may be silent, or may take. */
-uint64_t duo_net_patient_until(const duo_net *net, uint64_t until);
-
-/* peers.c */
-/* Counts a connection of the peer of this socket; NULL if that peer has as many as it may have, or memory ran out. */
-duo_net_place *duo_net_take_place(duo_net_gate *gate, int descriptor, size_t most);
-/* Under the gate's lock. `place` may be NULL. */
-void duo_net_leave_place(duo_net_gate *gate, duo_net_place *place);
-/* The user at the other end of a Unix socket; false if this is another socket, or the system does not know. */
-bool duo_net_find_user(int descriptor, uint32_t *user);
-
-/* value.c: nothing there is called under a lock. */
-/* Asks the program whether it admits a peer, and for its value. DUO_REFUSED, DUO_NO_MEMORY. */
+/* Not under a lock: asks the program whether it admits a peer, and for its value. DUO_REFUSED, DUO_NO_MEMORY. */
 duo_status duo_net_ask(const duo_net_options *options, const duo_peer *peer, duo_net_value **value);
 /* NULL for NULL. */
 void *duo_net_content(const duo_net_value *value);
@@ -362,38 +375,18 @@ void *duo_net_content(const duo_net_value *value);
 duo_net_value *duo_net_hold(duo_net_value *value);
 void duo_net_drop_value(duo_net_value *value);
 
-/* write.c; under the session's lock */
-/* Moves numbers that the header has sent to `out`; whether there were any. */
-bool duo_net_settle(duo_net *net);
-/* As sender: from here on every message goes through the library. */
-void duo_net_end_lane(duo_net *net);
-/* For the writer, which has found nothing new. False: there is something, after all. */
-bool duo_net_let_sleep(duo_net *net);
-/* Writes as much as the system takes; false if some is left, or nothing can be written any more. */
-bool duo_net_write(duo_net *net);
-
-/* read.c */
-/* A message that has arrived completely. */
-typedef struct duo_net_frame {
-    unsigned tag;
-    /* How many bytes are before the payload, and in it. */
-    size_t head;
-    size_t size;
-} duo_net_frame;
-/*
- * Handles control frames and finds the message after them. DUO_EMPTY if it is not complete: `needed` more bytes are
- * missing at least. Otherwise why the session is over. `state` is NULL for a side that sends.
- */
-duo_status duo_net_front(duo_net *net, const duo_state *state, duo_net_frame *frame, size_t *needed);
-/* Whether the peer is late, after a read that has found nothing. Then the session is over, and the peer is notified. */
-bool duo_net_is_late(duo_net *net);
-/* Reads what has arrived, or the end of the connection. DUO_EMPTY if there is neither; DUO_NO_MEMORY. */
-duo_status duo_net_read(duo_net *net, size_t needed);
-/* Sleeps in the read itself; DUO_EMPTY if nothing was read after all. Whether a thread that waits until then can do so. */
-duo_status duo_net_read_patiently(duo_net *net, size_t needed);
-bool duo_net_can_read_patiently(const duo_net *net, uint64_t wakes);
-/* For a side whose connection no longer accepts anything: why the session ended, according to the peer's last frames. */
-duo_status duo_net_last_word(duo_net *net);
+/* gate.c */
+/* Joins the sessions of a listener. Returns whether the session has to be ended at once. */
+bool duo_net_enter(duo_net *net, duo_net_gate *gate);
+void duo_net_let_go(duo_net_gate *gate);
+/* Leaves them, if it has joined. */
+void duo_net_leave_gate(duo_net *net);
+/* Counts a connection of the peer of this socket; NULL if that peer has as many as it may have, or memory ran out. */
+duo_net_place *duo_net_take_place(duo_net_gate *gate, int descriptor, size_t most);
+/* Under the gate's lock. `place` may be NULL. */
+void duo_net_leave_place(duo_net_gate *gate, duo_net_place *place);
+/* The user at the other end of a Unix socket; false if this is another socket, or the system does not know. */
+bool duo_net_find_user(int descriptor, uint32_t *user);
 
 /* observe.c: nothing there is called under a lock, or without an observer. */
 /* Allocates what a session counts; NULL if memory ran out. */
@@ -415,12 +408,8 @@ void duo_net_report_refusal(const duo_observer *observer, duo_observed_refusal r
 /* writer.c */
 /* Lets the writer write what was collected at that time; under the session's lock. False if there is no writer. */
 bool duo_net_write_later(duo_net *net, uint64_t due);
-/* Lets the writer return the memory of buffers that have grown; under the session's lock. */
-void duo_net_shrink_later(duo_net *net);
 /* Removes the session from the writer's list. */
 void duo_net_not_later(duo_net *net);
-/* Lets the writer check the time of the state. */
-void duo_net_check_time_later(duo_net *net);
 /* Lets the writer write what was added to a run, in a few milliseconds. False if there is no writer. */
 bool duo_net_collect(duo_net *net);
 /*
@@ -429,9 +418,7 @@ bool duo_net_collect(duo_net *net);
  */
 void duo_net_start_clocks(duo_net *net);
 
-/* What follows is in the folder `remote`. */
-
-/* end.c */
+/* operations.c */
 /*
  * Ends a session and releases its lock: notifies the peer unless `leave` is DUO_NET_SILENT, and writes what was sent
  * before. Returns `status`. `next` may be NULL.
@@ -445,41 +432,18 @@ void duo_net_cut(duo_net *net);
 /* The reason that the peer gets for a session that ends with this status. */
 duo_net_leave duo_net_leave_of(const duo_net *net, duo_status status);
 
-/* send.c */
 /* DUO_OK, DUO_FULL if too much has not been written, or why the session is over. */
 duo_status duo_net_check_sender(duo_net *net);
 duo_status duo_net_send(duo_endpoint from, const duo_message *message, const void *entries,
                         uint64_t wait, duo_endpoint *next);
 
-/* recv.c */
 /* Whether a message of the current state is complete, without waiting: DUO_EMPTY if not. */
 duo_status duo_net_check_receiver(duo_net *net);
 duo_status duo_net_recv(duo_endpoint from, const duo_state *state, uint64_t wait, void *message);
 
-/* lane.c; all under the session's lock, except for the two that the header calls. */
-/* Whether a message is a number, or as simple as one, that leads back to its state. */
-bool duo_net_is_number(const duo_net *net, const duo_message *message);
-/* After such a message was sent by the library: the header may send those that follow. */
-void duo_net_send_numbers(duo_net *net, duo_endpoint next, const duo_message *message);
-/* After such a message was received by the library: the header receives those that have arrived. */
-void duo_net_gather(duo_net *net, duo_endpoint next, const duo_message *kind);
 /* As receiver, before the library uses the endpoint of this turn: what the header has not received is in `unread`. */
 void duo_net_keep_unread(duo_net *net, uint64_t turn);
-/* Takes the first of these, of which there are some; returns its message. */
-const duo_message *duo_net_take_unread(duo_net *net, duo_endpoint next, void *entries);
 void duo_net_lane_go_on(duo_endpoint next);
 duo_status duo_net_answer_peer(duo_endpoint next, uint32_t flags);
-
-/* watch.c */
-bool duo_net_is_ready(duo_endpoint asked);
-bool duo_net_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
-                   uint64_t until);
-duo_status duo_net_watch(duo_watch **watch, duo_endpoint asked, duo_notifier *notifier);
-void duo_net_unwatch(duo_session *session, const duo_notifier *notifier);
-void duo_net_poll_watch(duo_watch *watch);
-bool duo_net_sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
-                         uint64_t until);
-duo_status duo_net_start_watch_thread(duo_watch *watch);
-void duo_net_free_watch(duo_watch *watch);
 
 #endif

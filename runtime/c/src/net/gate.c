@@ -1,4 +1,4 @@
-/* How many connections each peer of a listener has, in a hash table with chains. An entry exists as long as the peer has one. */
+/* What the sessions of a listener share with it: a list of them, and how many connections each peer has. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -8,6 +8,10 @@
 #include <unistd.h>
 
 #include "net.h"
+
+/*
+ * The connections of each peer, in a hash table with chains. An entry exists as long as the peer has one.
+ */
 
 /* What counts as one peer. The system does not know the other end of some sockets: they are UNKNOWN, and one peer. */
 typedef enum peer_kind { UNKNOWN, HOST, NETWORK, USER } peer_kind;
@@ -115,4 +119,42 @@ void duo_net_leave_place(duo_net_gate *gate, duo_net_place *place)
     while (*at != place) at = &(*at)->next;
     *at = place->next;
     duo_release(place);
+}
+
+bool duo_net_enter(duo_net *net, duo_net_gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    net->gate = gate;
+    DUO_LIST_ADD(&gate->first, net, next_gated, gated_by);
+    gate->holders += 1;
+    bool is_cut = gate->is_cut;
+    pthread_mutex_unlock(&gate->lock);
+    return is_cut;
+}
+
+void duo_net_let_go(duo_net_gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->holders -= 1;
+    bool is_last = gate->holders == 0;
+    pthread_mutex_unlock(&gate->lock);
+    if (!is_last) return;
+    pthread_mutex_destroy(&gate->lock);
+    pthread_cond_destroy(&gate->changed);
+    duo_release(gate);
+}
+
+void duo_net_leave_gate(duo_net *net)
+{
+    duo_net_gate *gate = net->gate;
+    if (gate == NULL) return;
+    net->gate = NULL;
+    pthread_mutex_lock(&gate->lock);
+    DUO_LIST_REMOVE(net, next_gated, gated_by);
+    gate->sessions -= 1;
+    duo_net_leave_place(gate, net->place);
+    net->place = NULL;
+    pthread_cond_broadcast(&gate->changed);
+    pthread_mutex_unlock(&gate->lock);
+    duo_net_let_go(gate);
 }

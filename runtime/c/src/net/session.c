@@ -1,4 +1,4 @@
-/* How a session over a byte stream begins, and what its listener knows of it. net.h says which thread may access what. */
+/* How a session over a byte stream begins, and its memory. net.h says which thread may access what. */
 #include "net.h"
 
 #include <string.h>
@@ -80,47 +80,9 @@ duo_net *duo_net_begin(const duo_net_stream *stream, bool accepted, const duo_wi
     return net;
 }
 
-bool duo_net_enter(duo_net *net, duo_net_gate *gate)
-{
-    pthread_mutex_lock(&gate->lock);
-    net->gate = gate;
-    DUO_LIST_ADD(&gate->first, net, next_gated, gated_by);
-    gate->holders += 1;
-    bool is_cut = gate->is_cut;
-    pthread_mutex_unlock(&gate->lock);
-    return is_cut;
-}
-
-void duo_net_let_go(duo_net_gate *gate)
-{
-    pthread_mutex_lock(&gate->lock);
-    gate->holders -= 1;
-    bool is_last = gate->holders == 0;
-    pthread_mutex_unlock(&gate->lock);
-    if (!is_last) return;
-    pthread_mutex_destroy(&gate->lock);
-    pthread_cond_destroy(&gate->changed);
-    duo_release(gate);
-}
-
-static void leave_gate(duo_net *net)
-{
-    duo_net_gate *gate = net->gate;
-    if (gate == NULL) return;
-    net->gate = NULL;
-    pthread_mutex_lock(&gate->lock);
-    DUO_LIST_REMOVE(net, next_gated, gated_by);
-    gate->sessions -= 1;
-    duo_net_leave_place(gate, net->place);
-    net->place = NULL;
-    pthread_cond_broadcast(&gate->changed);
-    pthread_mutex_unlock(&gate->lock);
-    duo_net_let_go(gate);
-}
-
 void duo_net_finish(duo_net *net)
 {
-    leave_gate(net);
+    duo_net_leave_gate(net);
     duo_net_hang_up(&net->stream);
     net->stream.descriptor = -1;
     duo_net_forget(&net->in);
@@ -128,4 +90,57 @@ void duo_net_finish(duo_net *net)
     if (net->numbers != NULL) duo_release(net->numbers);
     net->numbers = NULL;
     duo_remote_to_pool(&net_pool, &net->remote);
+}
+
+/*
+ * What the program has found out about a peer that it admits. Its session holds it, and so does the thread of its handler,
+ * which may still use it when the session is over.
+ */
+struct duo_net_value {
+    void *content;
+    void (*release)(void *value, void *context);
+    void *context;
+    DUO_ATOMIC unsigned holders;
+};
+
+duo_status duo_net_ask(const duo_net_options *options, const duo_peer *peer, duo_net_value **value)
+{
+    *value = NULL;
+    if (options->admit != NULL && !options->admit(peer, options->context)) return DUO_REFUSED;
+    if (options->admit_as == NULL) return DUO_OK;
+    void *content = NULL;
+    bool is_admitted = options->admit_as(peer, &content, options->context);
+    if (content == NULL) return is_admitted ? DUO_OK : DUO_REFUSED;
+    duo_net_value *made = is_admitted ? duo_allocate(sizeof *made) : NULL;
+    if (made == NULL) {
+        if (options->release != NULL) options->release(content, options->context);
+        return is_admitted ? DUO_NO_MEMORY : DUO_REFUSED;
+    }
+    made->content = content;
+    made->release = options->release;
+    made->context = options->context;
+    duo_atomic_init(&made->holders, 1);
+    *value = made;
+    return DUO_OK;
+}
+
+void *duo_net_content(const duo_net_value *value)
+{
+    return value != NULL ? value->content : NULL;
+}
+
+duo_net_value *duo_net_hold(duo_net_value *value)
+{
+    /* Relaxed: the caller knows that there is another holder. */
+    if (value != NULL) (void)duo_atomic_fetch_add(&value->holders, 1, memory_order_relaxed);
+    return value;
+}
+
+void duo_net_drop_value(duo_net_value *value)
+{
+    if (value == NULL) return;
+    /* Released by each holder and acquired by the last one: what all of them did with the value comes before its release. */
+    if (duo_atomic_fetch_sub(&value->holders, 1, memory_order_acq_rel) > 1) return;
+    if (value->release != NULL) value->release(value->content, value->context);
+    duo_release(value);
 }

@@ -1,3 +1,14 @@
+/* The operations of sessions over byte streams as a table, and waiting for many of them. net.h says which thread may access what. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#ifdef __linux__
+#include <sys/epoll.h>
+#endif
+#include <unistd.h>
+
+#include "net.h"
+
 /*
  * Waiting for many sessions over byte streams.
  *
@@ -18,15 +29,6 @@
  * A select needs no lock: its endpoints belong to its caller and are in no set. See shm/watch.c, which is
  * similar.
  */
-#include <errno.h>
-#include <poll.h>
-#include <string.h>
-#ifdef __linux__
-#include <sys/epoll.h>
-#endif
-#include <unistd.h>
-
-#include "../core/net.h"
 
 struct duo_watch {
     /* Those that are checked with every look, and those that epoll reports. */
@@ -94,21 +96,7 @@ static uint64_t side_wakes_at(duo_net *net, uint64_t until)
     return wakes;
 }
 
-bool duo_net_is_ready(duo_endpoint asked)
-{
-    duo_endpoint endpoint = duo_asked(asked);
-    const duo_notifier *notifier =
-        duo_atomic_load(&endpoint.session->sides[endpoint.turn & 1].notifier, memory_order_acquire);
-    if (notifier != NULL) duo_net_unwatch(endpoint.session, notifier);
-    duo_net *net = duo_net_of(endpoint);
-    pthread_mutex_lock(&net->lock);
-    duo_net_keep_unread(net, endpoint.turn);
-    pthread_mutex_unlock(&net->lock);
-    return check(net, duo_asks_writable(asked));
-}
-
-bool duo_net_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
-                   uint64_t until)
+static bool sleep_net(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word, uint64_t until)
 {
     enum { FEW = 32 };
     struct pollfd few[FEW], *polled = few;
@@ -293,7 +281,7 @@ static void sleep_once(duo_watch *watch, uint64_t end)
     hold_watches();
 }
 
-duo_status duo_net_watch(duo_watch **watch, duo_endpoint asked, duo_notifier *notifier)
+static duo_status watch_net(duo_watch **watch, duo_endpoint asked, duo_notifier *notifier)
 {
     duo_endpoint endpoint = duo_asked(asked);
     duo_net *net = duo_net_of(endpoint);
@@ -321,7 +309,7 @@ duo_status duo_net_watch(duo_watch **watch, duo_endpoint asked, duo_notifier *no
     return DUO_OK;
 }
 
-void duo_net_unwatch(duo_session *session, const duo_notifier *notifier)
+static void unwatch(duo_session *session, const duo_notifier *notifier)
 {
     duo_net *net = (duo_net *)(void *)session;
     hold_watches();
@@ -332,15 +320,27 @@ void duo_net_unwatch(duo_session *session, const duo_notifier *notifier)
     release_watches();
 }
 
-void duo_net_poll_watch(duo_watch *watch)
+static bool is_ready(duo_endpoint asked)
+{
+    duo_endpoint endpoint = duo_asked(asked);
+    const duo_notifier *notifier =
+        duo_atomic_load(&endpoint.session->sides[endpoint.turn & 1].notifier, memory_order_acquire);
+    if (notifier != NULL) unwatch(endpoint.session, notifier);
+    duo_net *net = duo_net_of(endpoint);
+    pthread_mutex_lock(&net->lock);
+    duo_net_keep_unread(net, endpoint.turn);
+    pthread_mutex_unlock(&net->lock);
+    return check(net, duo_asks_writable(asked));
+}
+
+static void poll_watch(duo_watch *watch)
 {
     hold_watches();
     notify_ready(watch);
     release_watches();
 }
 
-bool duo_net_sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
-                         uint64_t until)
+static bool sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected, uint64_t until)
 {
     hold_watches();
     bool is_alone = watch->has_thread || watch->count == 0;
@@ -364,7 +364,7 @@ static void *attend(void *context)
     return NULL;
 }
 
-duo_status duo_net_start_watch_thread(duo_watch *watch)
+static duo_status start_watch_thread(duo_watch *watch)
 {
     if (watch->has_thread) return DUO_OK;
     if (!duo_net_pipe(watch->wakers)) return DUO_SYSTEM;
@@ -377,7 +377,7 @@ duo_status duo_net_start_watch_thread(duo_watch *watch)
     return failed == 0 ? DUO_OK : DUO_SYSTEM;
 }
 
-void duo_net_free_watch(duo_watch *watch)
+static void free_watch(duo_watch *watch)
 {
     hold_watches();
     while (watch->first != NULL) unlink_side(watch, watch->first);
@@ -395,3 +395,28 @@ void duo_net_free_watch(duo_watch *watch)
     if (watch->polls.all != NULL) duo_release(watch->polls.all);
     duo_release(watch);
 }
+
+static duo_status close_net(duo_endpoint endpoint, const duo_state *state)
+{
+    (void)state;
+    if (duo_claim(endpoint) == NULL) return DUO_USED;
+    duo_net *net = duo_net_of(endpoint);
+    pthread_mutex_lock(&net->lock);
+    return duo_net_end(net, duo_net_leave_of(net, DUO_CLOSED), DUO_OK, NULL);
+}
+
+const duo_transport duo_net_transport = {
+    .send = duo_net_send,
+    .recv = duo_net_recv,
+    .close = close_net,
+    .lane_go_on = duo_net_lane_go_on,
+    .answer_peer = duo_net_answer_peer,
+    .is_ready = is_ready,
+    .sleep = sleep_net,
+    .watch = watch_net,
+    .unwatch = unwatch,
+    .poll_watch = poll_watch,
+    .sleep_watch = sleep_watch,
+    .start_thread = start_watch_thread,
+    .free_watch = free_watch,
+};
