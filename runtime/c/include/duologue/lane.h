@@ -66,11 +66,6 @@ uint64_t duo_single_line_spin(duo_endpoint from, uint64_t expected);
 #define duo_single_line_taken(from, role) (from)
 #else
 
-DUO_INLINE duo_remote *duo_remote_of(duo_endpoint from)
-{
-    return (duo_remote *)(void *)from.session;
-}
-
 /*
  * Stores an endpoint in one store: callers copy it out of a message with one load, which would otherwise
  * have to wait for two stores to reach the cache.
@@ -93,8 +88,7 @@ DUO_INLINE void duo_store_at_once(duo_endpoint endpoint, char *place)
  */
 DUO_INLINE bool duo_lane_has(duo_cursor *cursor, duo_endpoint from, duo_role role, const void *of)
 {
-    /* Only turns of sessions between processes have this bit. */
-    if ((from.turn >> 62 & 1) == 0) return false;
+    if (!duo_is_remote(from)) return false;
     duo_remote *remote = duo_remote_of(from);
     uint64_t turn = duo_atomic_load(&remote->session.sides[role].turn, memory_order_relaxed);
     if (!DUO_LIKELY(turn == from.turn) || (of != NULL && remote->lane.of != of)) return false;
@@ -210,7 +204,7 @@ DUO_INLINE void duo_lane_recv_tagged(const duo_cursor *cursor, duo_endpoint from
  */
 DUO_INLINE bool duo_single_line_has(duo_cursor *cursor, duo_endpoint from, duo_role role)
 {
-    if ((from.turn >> 62 & 1) == 0) return false;
+    if (!duo_is_remote(from)) return false;
     duo_remote *remote = duo_remote_of(from);
     uint64_t turn = duo_atomic_load(&remote->session.sides[role].turn, memory_order_relaxed);
     cursor->slot = remote->line_turns.place;

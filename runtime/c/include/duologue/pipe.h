@@ -191,6 +191,17 @@ typedef struct duo_remote {
     bool is_handed_over;
 } duo_remote;
 
+DUO_INLINE bool duo_is_remote(duo_endpoint endpoint)
+{
+    return (endpoint.turn >> 62 & 1) != 0;
+}
+
+/* The session of an endpoint that is remote. */
+DUO_INLINE duo_remote *duo_remote_of(duo_endpoint endpoint)
+{
+    return (duo_remote *)(void *)endpoint.session;
+}
+
 /* From this epoch on, a turn restarts the epochs, which the library does. */
 #ifndef DUO_RENEWAL
 #define DUO_RENEWAL (UINT64_C(1) << 20)

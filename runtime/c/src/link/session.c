@@ -83,7 +83,7 @@ duo_side *duo_check_handle(duo_endpoint endpoint)
 /* A turn was consumed, or restored, without a message. */
 static void move_lanes(duo_endpoint endpoint, uint64_t turns)
 {
-    duo_remote *remote = (duo_remote *)(void *)endpoint.session;
+    duo_remote *remote = duo_remote_of(endpoint);
     duo_lane *lane = &remote->lane;
     if (lane->end != 0) {
         lane->end += turns;
@@ -102,7 +102,7 @@ static duo_side *claim_far(duo_endpoint endpoint)
     if (!claim_turn(side, endpoint.turn)) return NULL;
     move_lanes(endpoint, 2);
     const duo_notifier *notifier = duo_atomic_load(&side->notifier, memory_order_acquire);
-    if (notifier != NULL) duo_transport_of(endpoint)->unwatch(endpoint.session, notifier);
+    if (notifier != NULL) duo_remote_of(endpoint)->transport->unwatch(endpoint.session, notifier);
     return side;
 }
 
@@ -364,7 +364,7 @@ static DUO_EACH_THREAD bool closing;
 duo_status DUO_UNRECORDED(duo_close)(duo_endpoint endpoint, const duo_state *state)
 {
     if (!is_in(endpoint, state)) return DUO_USED;
-    if (duo_is_remote(endpoint)) return duo_transport_of(endpoint)->close(endpoint, state);
+    if (duo_is_remote(endpoint)) return duo_remote_of(endpoint)->transport->close(endpoint, state);
     duo_side *side = duo_claim(endpoint);
     if (side == NULL) return DUO_USED;
     duo_atomic_store(&side->state, state, memory_order_relaxed);
@@ -553,13 +553,13 @@ duo_status DUO_UNRECORDED(duo_send)(duo_endpoint from, const duo_message *messag
 {
 #ifdef DUO_CHECKED
     if (!may_say(from, message)) return DUO_USED;
-    duo_status status = duo_is_remote(from) ? duo_transport_of(from)->send(from, message, entries, wait, next)
+    duo_status status = duo_is_remote(from) ? duo_remote_of(from)->transport->send(from, message, entries, wait, next)
                                             : send_within(from, message, entries, wait, next);
     if (status == DUO_OK) enter_next(from, message);
     return status;
 #else
     if (duo_is_remote(from))
-        return duo_transport_of(from)->send(from, message, entries, wait, next);
+        return duo_remote_of(from)->transport->send(from, message, entries, wait, next);
     return send_within(from, message, entries, wait, next);
 #endif
 }
@@ -637,12 +637,12 @@ duo_status DUO_UNRECORDED(duo_recv)(duo_endpoint from, const duo_state *state, u
 {
 #ifdef DUO_CHECKED
     if (!is_in(from, state)) return nothing(DUO_USED, message);
-    duo_status status = duo_is_remote(from) ? duo_transport_of(from)->recv(from, state, wait, message)
+    duo_status status = duo_is_remote(from) ? duo_remote_of(from)->transport->recv(from, state, wait, message)
                                             : recv_within(from, state, wait, message);
     if (status == DUO_OK) enter_next(from, &state->messages[tag_at(message, state->tag_size) - 1]);
     return status;
 #else
-    if (duo_is_remote(from)) return duo_transport_of(from)->recv(from, state, wait, message);
+    if (duo_is_remote(from)) return duo_remote_of(from)->transport->recv(from, state, wait, message);
     return recv_within(from, state, wait, message);
 #endif
 }
@@ -678,15 +678,15 @@ void duo_free(const duo_state *state, void *message)
 
 void duo_lane_go_on(duo_endpoint next)
 {
-    duo_transport_of(next)->lane_go_on(next);
+    duo_remote_of(next)->transport->lane_go_on(next);
 }
 
 void duo_lane_line_ends(duo_endpoint next)
 {
-    duo_transport_of(next)->lane_line_ends(next);
+    duo_remote_of(next)->transport->lane_line_ends(next);
 }
 
 duo_status duo_answer_peer(duo_endpoint next, uint32_t flags)
 {
-    return duo_transport_of(next)->answer_peer(next, flags);
+    return duo_remote_of(next)->transport->answer_peer(next, flags);
 }

@@ -64,20 +64,10 @@ typedef struct duo_transport {
     bool wakes_on_words;
 } duo_transport;
 
-static inline bool duo_is_remote(duo_endpoint endpoint)
-{
-    return (endpoint.turn >> 62 & 1) != 0;
-}
-
 /* The endpoint gets another owner than the handler of its session, if there is one. */
 static inline void duo_note_handed_over(duo_endpoint endpoint)
 {
-    if (duo_is_remote(endpoint)) ((duo_remote *)(void *)endpoint.session)->is_handed_over = true;
-}
-
-static inline const duo_transport *duo_transport_of(duo_endpoint endpoint)
-{
-    return ((const duo_remote *)(const void *)endpoint.session)->transport;
+    if (duo_is_remote(endpoint)) duo_remote_of(endpoint)->is_handed_over = true;
 }
 
 /* Whether an endpoint waits for free space, in the form of ready.h. */
@@ -96,7 +86,7 @@ static inline duo_endpoint duo_asked(duo_endpoint asked)
 /* Whether an endpoint, whose side this is, has what it waits for, or its peer has disconnected. */
 static inline bool duo_has_news(duo_endpoint asked, const duo_side *side)
 {
-    if (duo_is_remote(asked)) return duo_transport_of(asked)->is_ready(asked);
+    if (duo_is_remote(asked)) return duo_remote_of(asked)->transport->is_ready(asked);
     return duo_asks_writable(asked) ? duo_has_credit(asked.session, side) : duo_is_ready(side);
 }
 

@@ -105,7 +105,7 @@ duo_peer duo_net_peer(const duo_net_greeting *greeting, const duo_net_hello *hel
 void *duo_net_admitted(duo_endpoint endpoint)
 {
     if (duo_check_handle(endpoint) == NULL) return NULL;
-    if (!duo_is_remote(endpoint) || duo_transport_of(endpoint) != &duo_net_transport) return NULL;
+    if (!duo_is_remote(endpoint) || duo_remote_of(endpoint)->transport != &duo_net_transport) return NULL;
     duo_net *net = duo_net_of(endpoint);
     pthread_mutex_lock(&net->lock);
     void *found = duo_net_content(net->value);

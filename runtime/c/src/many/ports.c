@@ -109,7 +109,7 @@ static void disarm_node(node *here)
     }
     duo_side *side = &endpoint.session->sides[endpoint.turn & 1];
     if (duo_atomic_load(&side->notifier, memory_order_acquire) == &here->notifier)
-        duo_transport_of(endpoint)->unwatch(endpoint.session, &here->notifier);
+        duo_remote_of(endpoint)->transport->unwatch(endpoint.session, &here->notifier);
 }
 
 static void free_node(duo_ports *ports, node *gone)
@@ -244,7 +244,7 @@ static node *new_node(duo_ports *ports)
 /* Watches an endpoint whose peer is in another process. */
 static duo_status watch(duo_ports *ports, node *added, duo_endpoint asked)
 {
-    const duo_transport *transport = duo_transport_of(asked);
+    const duo_transport *transport = duo_remote_of(asked)->transport;
     duo_transport_watch *of = ports->watches;
     while (of < ports->watches + ports->watch_count && of->transport != transport) of++;
     if (of == ports->watches + ports->watch_count) {

@@ -74,7 +74,7 @@ static const duo_transport *find_sleeper(const duo_endpoint *endpoints, size_t c
             has_near = true;
             continue;
         }
-        const duo_transport *transport = duo_transport_of(endpoints[i]);
+        const duo_transport *transport = duo_remote_of(endpoints[i])->transport;
         if (sleeper != NULL && transport != sleeper) *sees_all = false;
         if (sleeper == NULL || transport->wakes_on_words) sleeper = transport;
     }

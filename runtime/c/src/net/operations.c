@@ -58,7 +58,7 @@ static bool is_lane_number(const duo_net *net, const duo_message *message)
 {
     const duo_wire_message *wire = &net->protocol->wires[message - net->protocol->messages];
     if (message->edge != DUO_STAY || wire->flat != 8 || message->index > MOST_INDEX) return false;
-    return message->next->messages + message->index == message && is_little_endian();
+    return message->next->messages + message->index == message && IS_LITTLE_ENDIAN;
 }
 
 /* The writer has found out. */
@@ -317,7 +317,7 @@ static duo_status decode(duo_net *net, const duo_message *kind, const duo_net_fr
 {
     const duo_wire_message *wire = &net->protocol->wires[kind - net->protocol->messages];
     const uint8_t *bytes = (const uint8_t *)net->in.bytes + net->in.from + frame->head;
-    if (wire->flat != 0 && is_little_endian()) {
+    if (wire->flat != 0 && IS_LITTLE_ENDIAN) {
         memcpy(entries, bytes, wire->flat);
         return DUO_OK;
     }
@@ -460,7 +460,7 @@ static duo_status add(duo_net *net, const duo_message *message, const void *entr
     if (wire->least != wire->most) before += duo_put_count(head + before, size);
     if (!duo_net_reserve(&net->out, before + size)) return DUO_NO_MEMORY;
     duo_net_append(&net->out, head, before);
-    if (wire->flat != 0 && is_little_endian()) {
+    if (wire->flat != 0 && IS_LITTLE_ENDIAN) {
         duo_net_append(&net->out, entries, size);
     } else if (wire->entries != NULL) {
         char *place = net->out.bytes + net->out.end;
@@ -530,7 +530,7 @@ duo_status duo_net_send(duo_endpoint from, const duo_message *message, const voi
 duo_status duo_net_flush(duo_endpoint sender)
 {
     if (duo_check_handle(sender) == NULL) return DUO_USED;
-    if (!duo_is_remote(sender) || duo_transport_of(sender) != &duo_net_transport) return DUO_OK;
+    if (!duo_is_remote(sender) || duo_remote_of(sender)->transport != &duo_net_transport) return DUO_OK;
     duo_net *net = duo_net_of(sender);
     pthread_mutex_lock(&net->lock);
     duo_status status = DUO_OK;

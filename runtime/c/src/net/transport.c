@@ -105,7 +105,7 @@ static bool sleep_net(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC ui
     size_t found = 0;
     uint64_t wakes = until;
     for (size_t i = 0; i < count && polled != NULL; i++) {
-        bool is_here = duo_is_remote(endpoints[i]) && duo_transport_of(endpoints[i]) == &duo_net_transport;
+        bool is_here = duo_is_remote(endpoints[i]) && duo_remote_of(endpoints[i])->transport == &duo_net_transport;
         if (!is_here) continue;
         duo_net *net = duo_net_of(duo_asked(endpoints[i]));
         polled[found++] = (struct pollfd){net->stream.descriptor, events_of(duo_asks_writable(endpoints[i])), 0};

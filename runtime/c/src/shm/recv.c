@@ -106,7 +106,7 @@ NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state,
     bool was_long = shm->is_arriving;
     if (was_long) {
         status = duo_shm_decode_long(shm, kind, wire->entries, entries, &arrived);
-    } else if (wire->flat != 0 && is_little_endian()) {
+    } else if (wire->flat != 0 && IS_LITTLE_ENDIAN) {
         cells = (unsigned)(wire->flat + 7) / 8;
         if (shm->cells + cells > DUO_SHM_CELLS) status = DUO_BROKEN;
         else memcpy(entries, shm->line->cells + shm->cells * 8, wire->flat);
@@ -230,7 +230,7 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
     if (tag >= protocol->counts[state - protocol->states] || cells == DUO_SHM_CELLS)
         return recv_any(from, state, wait, message);
     const duo_message *kind = &state->messages[tag];
-    if (!is_little_endian() || wire_of(shm, kind)->flat != 8 || kind->edge == DUO_END)
+    if (!IS_LITTLE_ENDIAN || wire_of(shm, kind)->flat != 8 || kind->edge == DUO_END)
         return recv_any(from, state, wait, message);
     char *entries = (char *)message + state->entries;
     arrival arrived = {duo_tag_word(tag + 1, state->tag_size), NULL};

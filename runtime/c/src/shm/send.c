@@ -53,7 +53,7 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
     uint32_t gone = 0;
     if (size <= space) {
         char *place = shm->line->cells + shm->cells * 8;
-        if (wire->flat != 0 && is_little_endian()) {
+        if (wire->flat != 0 && IS_LITTLE_ENDIAN) {
             memcpy(place, entries, size);
         } else if (wire->entries != NULL) {
             duo_wire_writer writer = {place, place + space, NULL};
@@ -147,7 +147,7 @@ NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *m
     duo_shm_leave_set(shm, from);
     settle(shm, from.turn);
     const duo_wire_message *wire = wire_of(shm, message);
-    bool is_plain = is_little_endian() && wire->flat == 8 && is_open(shm) && message->edge != DUO_END;
+    bool is_plain = IS_LITTLE_ENDIAN && wire->flat == 8 && is_open(shm) && message->edge != DUO_END;
     if (!is_plain) return send_any(from, message, entries, wait, next);
     unsigned count = shm->count, cells = shm->cells;
     memcpy(shm->line->cells + cells * 8, entries, 8);

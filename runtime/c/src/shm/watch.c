@@ -137,7 +137,7 @@ bool duo_shm_is_ready(duo_endpoint asked)
 /* Whether an endpoint belongs to this transport. */
 static bool is_here(duo_endpoint endpoint)
 {
-    return duo_is_remote(endpoint) && duo_transport_of(endpoint) == &duo_shm_transport;
+    return duo_is_remote(endpoint) && duo_remote_of(endpoint)->transport == &duo_shm_transport;
 }
 
 bool duo_shm_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,

@@ -193,7 +193,7 @@ static bool put_count(duo_wire_writer *writer, uint64_t count)
 static bool put_number(duo_wire_writer *writer, const char *value, size_t size)
 {
     char turned[8];
-    if (is_little_endian()) return put(writer, value, size);
+    if (IS_LITTLE_ENDIAN) return put(writer, value, size);
     for (size_t i = 0; i < size; i++) turned[i] = value[size - 1 - i];
     return put(writer, turned, size);
 }
@@ -218,7 +218,7 @@ static bool encode(const duo_wire *wire, const char *value, duo_wire_writer *wri
         wire_items items = wire_items_of(wire, value);
         const duo_wire *item = wire->parts->wire;
         if (!put_count(writer, items.size)) return false;
-        if (item->kind == DUO_WIRE_NUMBER && is_little_endian())
+        if (item->kind == DUO_WIRE_NUMBER && IS_LITTLE_ENDIAN)
             return put(writer, items.data, items.size * item->size);
         if (item->least == 0) return true;
         for (size_t i = 0; i < items.size; i++)
@@ -422,7 +422,7 @@ static void decode(const duo_wire *wire, builder *from, char *value)
     switch (wire->kind) {
     case DUO_WIRE_NUMBER:
         for (size_t i = 0; i < wire->size; i++)
-            value[i] = (char)from->at[is_little_endian() ? i : wire->size - 1 - i];
+            value[i] = (char)from->at[IS_LITTLE_ENDIAN ? i : wire->size - 1 - i];
         from->at += wire->size;
         return;
     case DUO_WIRE_BOOL: {
@@ -451,7 +451,7 @@ static void decode(const duo_wire *wire, builder *from, char *value)
         const duo_wire *item = wire->parts->wire;
         size_t count = (size_t)next_count(from);
         char *place = begin_list(wire, from, value, count);
-        if (item->kind == DUO_WIRE_NUMBER && is_little_endian() && count > 0) {
+        if (item->kind == DUO_WIRE_NUMBER && IS_LITTLE_ENDIAN && count > 0) {
             memcpy(place, from->at, count * item->size);
             from->at += count * item->size;
             return;

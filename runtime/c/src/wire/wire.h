@@ -9,13 +9,7 @@
 /* The deepest nesting of lists; deeper values are neither sent nor received. */
 enum { DUO_WIRE_DEPTH = 256 };
 
-static inline bool is_little_endian(void)
-{
-    const uint16_t one = 1;
-    uint8_t low;
-    memcpy(&low, &one, 1);
-    return low == 1;
-}
+enum { IS_LITTLE_ENDIAN = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
 
 static inline bool duo_wire_contains(const duo_fingerprint *list, size_t count, const duo_fingerprint *wanted)
 {
