@@ -15,7 +15,7 @@ static bool has_more(const duo_net *net)
 }
 
 /* Lets the writer check the time of the state, and return the memory of buffers that have grown. */
-static void leave_rest(duo_net *net)
+static inline void leave_rest(duo_net *net)
 {
     if (net->late_at != 0) duo_net_write_later(net, net->late_at);
     if (net->shrinks_at != 0 || (!duo_net_is_large(&net->in) && !duo_net_is_large(&net->out))) return;
