@@ -13,10 +13,9 @@
 #include "shm/region.c"
 #include "shm/run.c"
 #include "shm/send.c"
-#include "shm/shm.c"
 #include "shm/side.c"
+#include "shm/transport.c"
 #include "shm/wait.c"
-#include "shm/watch.c"
 
 #else
 

@@ -53,17 +53,8 @@ uint64_t duo_single_line_spin(duo_endpoint from, uint64_t expected);
 #define duo_lane_recv(cursor, from, role, message, offset)                                            \
     duo_lane_recv_tagged(cursor, from, role, message, sizeof(message)->tag, offset)
 
-#if defined(__cplusplus) || defined(__OPTIMIZE_SIZE__) || defined(DUO_CHECKED)
-#define duo_lane_has(cursor, from, role, of) ((void)(cursor), (void)(role), (void)(of), false)
-#define duo_lane_send(cursor, from, role, number, next) DUO_USED
-#define duo_lane_recv_tagged(cursor, from, role, message, tag_size, offset) ((void)(message))
-#define duo_lane_number(from) ((const char *)&(from))
-#define duo_lane_taken(cursor, from, role) (from)
+#ifdef __cplusplus
 #define duo_store_at_once(endpoint, place) ((void)(endpoint), (void)(place))
-#define duo_single_line_has(cursor, from, role) ((void)(cursor), false)
-#define duo_single_line_send(from, role, index, next) DUO_USED
-#define duo_single_line_tag(cursor, from, role, wait) ((void)(wait), (cursor)->slot = NULL, 0u)
-#define duo_single_line_taken(from, role) (from)
 #else
 
 /*
@@ -80,6 +71,19 @@ DUO_INLINE void duo_store_at_once(duo_endpoint endpoint, char *place)
     memcpy(place, &endpoint, sizeof endpoint);
 #endif
 }
+#endif
+
+#if defined(__cplusplus) || defined(__OPTIMIZE_SIZE__) || defined(DUO_CHECKED)
+#define duo_lane_has(cursor, from, role, of) ((void)(cursor), (void)(role), (void)(of), false)
+#define duo_lane_send(cursor, from, role, number, next) DUO_USED
+#define duo_lane_recv_tagged(cursor, from, role, message, tag_size, offset) ((void)(message))
+#define duo_lane_number(from) ((const char *)&(from))
+#define duo_lane_taken(cursor, from, role) (from)
+#define duo_single_line_has(cursor, from, role) ((void)(cursor), false)
+#define duo_single_line_send(from, role, index, next) DUO_USED
+#define duo_single_line_tag(cursor, from, role, wait) ((void)(wait), (cursor)->slot = NULL, 0u)
+#define duo_single_line_taken(from, role) (from)
+#else
 
 /*
  * Whether the next message is part of a lane. `of` is the message of a sender, or NULL if its state has no

@@ -26,7 +26,7 @@
  * A set that also has other endpoints sleeps on a futex word of this process, which `poll` cannot include. Then the
  * watch has a thread, which calls the notifiers.
  *
- * A select needs no lock: its endpoints belong to its caller and are in no set. See shm/watch.c, which is
+ * A select needs no lock: its endpoints belong to its caller and are in no set. See shm/transport.c, which is
  * similar.
  */
 

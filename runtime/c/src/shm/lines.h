@@ -118,26 +118,9 @@ static inline void expect(duo_shm *shm, uint64_t turn, uint64_t alike)
 }
 
 /* The handle that follows. */
-static inline void follow(duo_endpoint from, duo_endpoint *next)
+static inline duo_endpoint follow(duo_endpoint from)
 {
-    next->session = from.session;
-    next->turn = from.turn + 2;
-}
-
-/*
- * The same in one store: callers copy the endpoint out of a message in one load, which would otherwise
- * have to wait for two stores to reach the cache.
- */
-static inline void follow_at_once(duo_endpoint from, char *place)
-{
-#if defined(__GNUC__) && UINTPTR_MAX == UINT64_MAX
-    typedef uint64_t pair __attribute__((vector_size(16)));
-    pair next = {(uint64_t)(uintptr_t)from.session, from.turn + 2};
-#else
-    duo_endpoint next;
-    follow(from, &next);
-#endif
-    memcpy(place, &next, sizeof next);
+    return (duo_endpoint){from.session, from.turn + 2};
 }
 
 /* Consumes a handle; false if it was used before. */
@@ -249,17 +232,6 @@ duo_status duo_shm_recv_message(duo_endpoint from, const duo_state *state, uint6
 void duo_shm_lane_go_on(duo_endpoint next);
 void duo_shm_lane_line_ends(duo_endpoint next);
 duo_status duo_shm_answer(duo_endpoint next, uint32_t flags);
-
-/* More of them, in watch.c. */
-bool duo_shm_is_ready(duo_endpoint endpoint);
-bool duo_shm_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
-                  uint64_t until);
-duo_status duo_shm_watch(duo_watch **watch, duo_endpoint endpoint, duo_notifier *notifier);
-void duo_shm_poll_watch(duo_watch *watch);
-bool duo_shm_sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
-                         uint64_t until);
-duo_status duo_shm_start_thread(duo_watch *watch);
-void duo_shm_free_watch(duo_watch *watch);
 
 /*
  * The first step with an endpoint that was claimed, or is being checked, and may be in a set. For a

@@ -125,7 +125,7 @@ NOT_INLINE static duo_status recv_any(duo_endpoint from, const duo_state *state,
         duo_shm_end(shm, DUO_OK, NULL);
         return DUO_OK;
     }
-    follow(from, &next);
+    next = follow(from);
     memcpy(entries + kind->size, &next, sizeof next);
     if (kind->edge == DUO_TURN) {
         duo_shm_begin_run(shm, from.turn + 2);
@@ -236,7 +236,7 @@ NOT_INLINE static duo_status recv_number(duo_endpoint from, const duo_state *sta
     arrival arrived = {duo_tag_word(tag + 1, state->tag_size), NULL};
     memcpy(message, &arrived, sizeof arrived);
     memcpy(entries, shm->line->cells + cells * 8, 8);
-    follow_at_once(from, entries + kind->size);
+    duo_store_at_once(follow(from), entries + kind->size);
     if (kind->edge == DUO_TURN) return duo_shm_turn(shm, from);
     shm->count = count + 1;
     shm->cells = cells + 1;

@@ -78,7 +78,7 @@ NOT_INLINE static duo_status send_any(duo_endpoint from, const duo_message *mess
     if (message->edge == DUO_TURN) duo_shm_begin_run(shm, from.turn + 2);
     else if (is_full) begin_line(shm);
     if (gone != 0 && !line_has_message(shm)) return duo_shm_end(shm, DUO_CLOSED, next);
-    follow(from, next);
+    *next = follow(from);
     return DUO_OK;
 }
 
@@ -159,7 +159,7 @@ NOT_INLINE static duo_status send_number(duo_endpoint from, const duo_message *m
     shm->word = word;
     shm->count = count + 1;
     shm->cells = cells + 1;
-    follow_at_once(from, (char *)next);
+    duo_store_at_once(follow(from), (char *)next);
     if (message->edge == DUO_TURN) duo_shm_begin_run(shm, from.turn + 2);
     else if (is_full) lane_goes_on(shm, from, message, wire->follow);
     else expect_numbers(shm, from, message, wire->follow);

@@ -210,7 +210,7 @@ typedef struct duo_shm {
     /* In the list of attached sides of this process: the pointer that points here, and the next side. */
     struct duo_shm **attached_by;
     struct duo_shm *next_attached;
-    /* In a set: see watch.c. The pointer that points here, NULL if in no set; the next side; which side this is. */
+    /* In a set: see transport.c. The pointer that points here, NULL if in no set; the next side; which side this is. */
     struct duo_shm **watched_by;
     struct duo_shm *next_watched;
     unsigned role;

@@ -1,3 +1,12 @@
+/* The operations of sessions in shared memory as a table, and waiting for many of them. The invariants are in shm.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lines.h"
+
 /*
  * Waiting for many sessions between processes.
  *
@@ -15,14 +24,6 @@
  * A select (`sleep`) needs no lock: its endpoints belong to its caller and are in no set, because the check
  * that it begins with has taken each of them out. No other thread accesses their sides until it returns.
  */
-#define _GNU_SOURCE
-#include "lines.h"
-
-#include <errno.h>
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
 #endif
@@ -119,19 +120,19 @@ static void sleep_in(const wait_list *made, uint64_t end)
     nanosleep(&rest, NULL);
 }
 
-static bool is_ready(duo_shm *shm, bool asks_writable)
+static bool side_is_ready(duo_shm *shm, bool asks_writable)
 {
     return (asks_writable ? duo_shm_check_credit(shm) : duo_shm_await_message(shm, DUO_AT_ONCE)) != DUO_EMPTY;
 }
 
 /* `is_unfinished` stays set for a caller that goes to sleep if there is nothing. */
-bool duo_shm_is_ready(duo_endpoint asked)
+static bool is_ready(duo_endpoint asked)
 {
     duo_endpoint endpoint = duo_asked(asked);
     duo_shm *shm = shm_of(endpoint);
     duo_shm_leave_set(shm, endpoint);
     settle(shm, endpoint.turn);
-    return is_ready(shm, duo_asks_writable(asked));
+    return side_is_ready(shm, duo_asks_writable(asked));
 }
 
 /* Whether an endpoint belongs to this transport. */
@@ -140,7 +141,7 @@ static bool is_here(duo_endpoint endpoint)
     return duo_is_remote(endpoint) && duo_remote_of(endpoint)->transport == &duo_shm_transport;
 }
 
-bool duo_shm_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
+static bool sleep_shm(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint64_t *word,
                   uint64_t until)
 {
     wait_list made;
@@ -151,7 +152,7 @@ bool duo_shm_sleep(const duo_endpoint *endpoints, size_t count, DUO_ATOMIC uint6
     run_barrier(&made);
     for (size_t i = 0; i < count && !is_there; i++) {
         if (!is_here(endpoints[i])) continue;
-        is_there = is_ready(shm_of(endpoints[i]), duo_asks_writable(endpoints[i]));
+        is_there = side_is_ready(shm_of(endpoints[i]), duo_asks_writable(endpoints[i]));
         is_unfinished = is_unfinished || shm_of(endpoints[i])->is_unfinished;
     }
     if (!is_there && !is_unfinished) sleep_in(&made, until);
@@ -169,7 +170,7 @@ static watch_news notify_ready(duo_watch *watch)
     watch_news seen = NO_NEWS;
     for (duo_shm *shm = watch->first, *next; shm != NULL; shm = next) {
         next = shm->next_watched;
-        if (!is_ready(shm, shm->asks_writable)) {
+        if (!side_is_ready(shm, shm->asks_writable)) {
             if (shm->is_unfinished && seen == NO_NEWS) seen = UNFINISHED;
             continue;
         }
@@ -200,7 +201,7 @@ static void sleep_once(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t exp
     for (duo_shm *shm = watch->first; shm != NULL; shm = shm->next_watched) duo_shm_retract_sleep(shm);
 }
 
-duo_status duo_shm_watch(duo_watch **watch, duo_endpoint asked, duo_notifier *notifier)
+static duo_status watch_shm(duo_watch **watch, duo_endpoint asked, duo_notifier *notifier)
 {
     duo_endpoint endpoint = duo_asked(asked);
     duo_shm *shm = shm_of(endpoint);
@@ -222,14 +223,14 @@ duo_status duo_shm_watch(duo_watch **watch, duo_endpoint asked, duo_notifier *no
     return DUO_OK;
 }
 
-void duo_shm_poll_watch(duo_watch *watch)
+static void poll_watch(duo_watch *watch)
 {
     duo_shm_lock();
     notify_ready(watch);
     duo_shm_unlock();
 }
 
-bool duo_shm_sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
+static bool sleep_watch(duo_watch *watch, DUO_ATOMIC uint64_t *word, uint64_t expected,
                          uint64_t until)
 {
     duo_shm_lock();
@@ -253,7 +254,7 @@ static void *watch_thread(void *context)
     return NULL;
 }
 
-duo_status duo_shm_start_thread(duo_watch *watch)
+static duo_status start_thread(duo_watch *watch)
 {
     if (watch->has_thread) return DUO_OK;
     duo_shm_lock();
@@ -264,7 +265,7 @@ duo_status duo_shm_start_thread(duo_watch *watch)
     return failed == 0 ? DUO_OK : DUO_SYSTEM;
 }
 
-void duo_shm_free_watch(duo_watch *watch)
+static void free_watch(duo_watch *watch)
 {
     duo_shm_lock();
     while (watch->first != NULL) duo_shm_unlink_side(watch->first);
@@ -278,3 +279,31 @@ void duo_shm_free_watch(duo_watch *watch)
     }
     duo_release(watch);
 }
+
+static duo_status shm_close(duo_endpoint endpoint, const duo_state *state)
+{
+    (void)state;
+    duo_shm *shm = shm_of(endpoint);
+    if (!claim(shm, endpoint)) return DUO_USED;
+    duo_shm_leave_set(shm, endpoint);
+    duo_shm_leave(shm, DUO_SHM_LEFT);
+    return DUO_OK;
+}
+
+const duo_transport duo_shm_transport = {
+    .send = duo_shm_send_message,
+    .recv = duo_shm_recv_message,
+    .close = shm_close,
+    .lane_go_on = duo_shm_lane_go_on,
+    .lane_line_ends = duo_shm_lane_line_ends,
+    .answer_peer = duo_shm_answer,
+    .is_ready = is_ready,
+    .sleep = sleep_shm,
+    .watch = watch_shm,
+    .unwatch = duo_shm_unwatch,
+    .poll_watch = poll_watch,
+    .sleep_watch = sleep_watch,
+    .start_thread = start_thread,
+    .free_watch = free_watch,
+    .wakes_on_words = true,
+};
