@@ -21,6 +21,5 @@
 #include "link/session.c"
 
 #include "many/ports.c"
-#include "many/ports_wake.c"
 #include "many/select.c"
 #include "many/shared.c"

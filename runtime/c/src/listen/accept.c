@@ -3,7 +3,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "accept.h"
+#include "listener.h"
 
 static bool is_equal(const duo_fingerprint *one, const duo_fingerprint *other)
 {

@@ -21,8 +21,8 @@
  */
 #define _GNU_SOURCE
 #include "../floor/backoff.h"
-#include "ports.h"
 #include "../link/link.h"
+#include "../link/transport.h"
 #include "../ring/ring.h"
 
 #ifndef DUO_NO_MALLOC
@@ -33,7 +33,129 @@
 #include <sys/eventfd.h>
 #endif
 
-typedef duo_port_node node;
+typedef struct duo_port_node {
+    duo_notifier notifier;
+    duo_ports *ports;
+    duo_endpoint endpoint;
+    void *with;
+    /* Counts the endpoints that were here, so that an old `duo_port` does not remove a new one. */
+    uint64_t generation;
+    /* The next on the list `notified`, in the queue, or among the free nodes. */
+    struct duo_port_node *next;
+    /* The node that was created before this one. */
+    struct duo_port_node *older;
+    /* On the list or in the queue. Written by the sender while the notifier is installed, and by the set afterwards. */
+    bool is_notified;
+    bool is_removed;
+    /* In the set, not reported and not removed. */
+    bool is_in;
+    /* On the list `unseen`, and the next one there. */
+    bool is_unseen;
+    struct duo_port_node *next_unseen;
+} node;
+
+/* The number of transports. */
+enum { TRANSPORTS = 2 };
+
+typedef struct transport_watch {
+    const duo_transport *transport;
+    duo_watch *watch;
+} transport_watch;
+
+/* An endpoint that another thread adds, in the form of ready.h. */
+typedef struct gift {
+    duo_endpoint asked;
+    void *with;
+    struct gift *next;
+} gift;
+
+struct duo_ports {
+    /* Notified, the latest first. */
+    node *DUO_ATOMIC notified;
+    /* Given by other threads, the latest first. */
+    gift *DUO_ATOMIC given;
+    /* 1 while the set's thread sleeps on it, or is about to. */
+    alignas(8) DUO_ATOMIC uint64_t asleep;
+    /* The next wait that would sleep returns instead. */
+    DUO_ATOMIC bool is_interrupted;
+    /* The descriptor has been written to since it was last read. */
+    DUO_ATOMIC bool signalled;
+    /* -1 until it is requested. */
+    DUO_ATOMIC int descriptor;
+    /* Ready and not reported, the earliest first. */
+    node *first;
+    node **last;
+    node *unseen;
+    /* For endpoints whose peer is in another process: one for each transport of which there have been some. */
+    transport_watch watches[TRANSPORTS];
+    size_t watch_count;
+    /* Endpoints whose peer is in this process have been added, or other threads may add some. */
+    bool has_near;
+    /* Other threads may add endpoints, so a wait does not end because there are none. */
+    bool is_open;
+    /* Given by other threads and not added: they are reported first. The earliest first. */
+    gift *refused;
+    node *free;
+    node *newest;
+    size_t count;
+    /* Unique among all sets of the process, however many are created and freed. */
+    uint64_t id;
+};
+
+/*
+ * What any thread may do with a set: wake it, interrupt it, and give it endpoints. A given endpoint is on a list to which any
+ * number of threads push and which the set's thread takes as a whole, like those that were notified. It is added by the set's thread, so everything else in the set belongs to that thread.
+ */
+/* After more has become ready: makes the descriptor readable, if there is one. */
+static void notify_descriptor(duo_ports *ports)
+{
+    int descriptor = duo_atomic_load(&ports->descriptor, memory_order_acquire);
+    if (descriptor < 0) return;
+    if (duo_atomic_exchange(&ports->signalled, true, memory_order_acq_rel)) return;
+    uint64_t one = 1;
+    /* It cannot be full: it is never written twice before it is read. */
+    while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR) continue;
+}
+
+/* Wakes the set's thread, or the thread that waits for its descriptor, after something was published for it. */
+static void wake_set(duo_ports *ports)
+{
+    if (duo_atomic_exchange(&ports->asleep, 0, memory_order_acq_rel) != 0)
+        duo_wake(&ports->asleep, DUO_LOW_HALF);
+    notify_descriptor(ports);
+}
+
+void duo_ports_interrupt(duo_ports *ports)
+{
+    /* Release: a wait that takes the interrupt sees what this thread did before. */
+    duo_atomic_store(&ports->is_interrupted, true, memory_order_release);
+    wake_set(ports);
+}
+
+duo_status duo_ports_give(duo_ports *ports, duo_endpoint endpoint, void *with)
+{
+    gift *made = duo_allocate(sizeof *made);
+    if (made == NULL) return DUO_NO_MEMORY;
+    *made = (gift){endpoint, with, duo_atomic_load(&ports->given, memory_order_relaxed)};
+    /* Release: the thread that takes it sees it, and what this thread did with the endpoint before. */
+    while (!duo_atomic_compare_exchange_weak(&ports->given, &made->next, made, memory_order_release, memory_order_relaxed)) continue;
+    wake_set(ports);
+    return DUO_OK;
+}
+
+/* What other threads have given since the last call, the earliest first; the caller releases each. */
+static gift *take_given(duo_ports *ports)
+{
+    if (duo_atomic_load(&ports->given, memory_order_relaxed) == NULL) return NULL;
+    gift *latest = duo_atomic_exchange(&ports->given, NULL, memory_order_acquire), *earliest = NULL;
+    while (latest != NULL) {
+        gift *earlier = latest->next;
+        latest->next = earliest;
+        earliest = latest;
+        latest = earlier;
+    }
+    return earliest;
+}
 
 static void notify_port(duo_notifier *notifier)
 {
@@ -44,7 +166,7 @@ static void notify_port(duo_notifier *notifier)
     do notified->next = before;
     while (!duo_atomic_compare_exchange_weak(&ports->notified, &before, notified, memory_order_release,
                                              memory_order_relaxed));
-    duo_ports_wake(ports);
+    wake_set(ports);
 }
 
 static void append(duo_ports *ports, node *ready)
@@ -195,10 +317,10 @@ duo_ports *duo_ports_new_open(void)
     return ports;
 }
 
-static void free_given(duo_given *given)
+static void free_given(gift *given)
 {
     while (given != NULL) {
-        duo_given *gone = given;
+        gift *gone = given;
         given = gone->next;
         duo_release(gone);
     }
@@ -208,7 +330,7 @@ void duo_ports_free(duo_ports *ports)
 {
     if (ports == NULL) return;
     free_given(ports->refused);
-    free_given(duo_ports_take_given(ports));
+    free_given(take_given(ports));
     for (size_t i = 0; i < ports->watch_count; i++)
         if (ports->watches[i].watch != NULL) ports->watches[i].transport->free_watch(ports->watches[i].watch);
     while (ports->newest != NULL) {
@@ -245,10 +367,10 @@ static node *new_node(duo_ports *ports)
 static duo_status watch(duo_ports *ports, node *added, duo_endpoint asked)
 {
     const duo_transport *transport = duo_remote_of(asked)->transport;
-    duo_transport_watch *of = ports->watches;
+    transport_watch *of = ports->watches;
     while (of < ports->watches + ports->watch_count && of->transport != transport) of++;
     if (of == ports->watches + ports->watch_count) {
-        *of = (duo_transport_watch){transport, NULL};
+        *of = (transport_watch){transport, NULL};
         ports->watch_count += 1;
     }
     duo_status status = transport->watch(&of->watch, asked, &added->notifier);
@@ -294,7 +416,7 @@ duo_status duo_ports_add(duo_ports *ports, duo_endpoint asked, void *with, duo_p
         if (duo_atomic_load(&ports->descriptor, memory_order_relaxed) >= 0)
             is_news = confirm(ports);
     }
-    if (is_news) duo_ports_signal(ports);
+    if (is_news) notify_descriptor(ports);
     return DUO_OK;
 }
 
@@ -325,10 +447,10 @@ static bool has_given(const duo_ports *ports)
 /* Adds what other threads have given. What cannot be added is reported, so that its owner finds out why. */
 static void add_given(duo_ports *ports)
 {
-    duo_given **refused = &ports->refused;
+    gift **refused = &ports->refused;
     while (*refused != NULL) refused = &(*refused)->next;
-    for (duo_given *given = duo_ports_take_given(ports); given != NULL;) {
-        duo_given *here = given;
+    for (gift *given = take_given(ports); given != NULL;) {
+        gift *here = given;
         given = here->next;
         here->next = NULL;
         if (duo_ports_add(ports, here->asked, here->with, NULL) == DUO_OK) {
@@ -342,7 +464,7 @@ static void add_given(duo_ports *ports)
 
 static bool take_refused(duo_ports *ports, void **with)
 {
-    duo_given *refused = ports->refused;
+    gift *refused = ports->refused;
     if (refused == NULL) return false;
     ports->refused = refused->next;
     *with = refused->with;
@@ -372,10 +494,10 @@ static bool polls_ports(duo_ports *ports)
  */
 static bool sleep_on_ports(duo_ports *ports, uint64_t until)
 {
-    const duo_transport_watch *sleeper = NULL;
+    const transport_watch *sleeper = NULL;
     bool is_alone = ports->watch_count == 1 && !ports->has_near, lacks_thread = false;
     for (size_t i = 0; i < ports->watch_count; i++) {
-        const duo_transport_watch *one = &ports->watches[i];
+        const transport_watch *one = &ports->watches[i];
         if (one->watch == NULL) continue;
         if (is_alone || one->transport->wakes_on_words) sleeper = one;
         else lacks_thread |= one->transport->start_thread(one->watch) != DUO_OK;
@@ -401,14 +523,14 @@ duo_status duo_ports_wait(duo_ports *ports, uint64_t wait, void **with)
     for (;;) {
         if (has_given(ports)) add_given(ports);
         if (take_refused(ports, with)) {
-            duo_ports_signal(ports);
+            notify_descriptor(ports);
             return DUO_OK;
         }
         bool is_news = ports->first == NULL && gather(ports);
         node *ready = next_ready(ports);
         if (ready != NULL) {
             *with = ready->with;
-            if (ports->first != NULL || has_given(ports)) duo_ports_signal(ports);
+            if (ports->first != NULL || has_given(ports)) notify_descriptor(ports);
             return DUO_OK;
         }
         /* `collect` may have cleared the descriptor for what was given after the check above. */
@@ -431,7 +553,7 @@ int duo_ports_descriptor(duo_ports *ports)
     int descriptor = duo_atomic_load(&ports->descriptor, memory_order_relaxed);
 #ifdef __linux__
     for (size_t i = 0; i < ports->watch_count; i++) {
-        const duo_transport_watch *one = &ports->watches[i];
+        const transport_watch *one = &ports->watches[i];
         if (one->watch != NULL && one->transport->start_thread(one->watch) != DUO_OK) return -1;
     }
     if (descriptor >= 0) return descriptor;
@@ -444,7 +566,7 @@ int duo_ports_descriptor(duo_ports *ports)
      */
     duo_atomic_exchange(&ports->asleep, 0, memory_order_acq_rel);
     confirm(ports);
-    duo_ports_signal(ports);
+    notify_descriptor(ports);
 #else
     errno = ENOSYS;
 #endif
