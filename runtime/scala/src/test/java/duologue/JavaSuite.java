@@ -41,10 +41,10 @@ public final class JavaSuite {
 
     @Test
     public void aMessageOfTheFuture() throws Exception {
-        var sides = bank.init();
+        var sides = protocols.bank.init();
         var server = sides._1();
         var client = sides._2();
-        CompletableFuture<bank$Login$Login> coming = Duologue.recvAsync(server).toCompletableFuture();
+        CompletableFuture<protocols.bank$Login$Login> coming = Duologue.recvAsync(server).toCompletableFuture();
         assertFalse(coming.isDone());
         var response = client.login("holk", "1234");
         var login = coming.get(1, TimeUnit.MINUTES);
@@ -79,21 +79,21 @@ public final class JavaSuite {
 
     @Test
     public void aDialogueEndsInTime() {
-        var sides = bank.init();
+        var sides = protocols.bank.init();
         var server = sides._1();
         var client = sides._2();
         var response = Duologue.within(client, LONG, to -> to.login("holk", "1234")).orElseThrow();
         var account = server.recv().next().ok();
-        var money = Duologue.within(response, SHORT, from -> ((bank$LoginResponse$Ok) from.recv()).next().withdrawal(1.0).recv());
+        var money = Duologue.within(response, SHORT, from -> ((protocols.bank$LoginResponse$Ok) from.recv()).next().withdrawal(1.0).recv());
         assertEquals(Optional.empty(), money);
-        var withdrawal = (bank$Connected$Withdrawal) account.recv();
+        var withdrawal = (protocols.bank$Connected$Withdrawal) account.recv();
         assertEquals(1.0, withdrawal.amount(), 0.0);
         assertThrows(SessionClosed.class, () -> withdrawal.next().money(1.0).recv());
     }
 
     @Test
     public void aSessionIsClosedAfterATimeUnlessItEndsBefore() throws Exception {
-        var sides = bank.init();
+        var sides = protocols.bank.init();
         var server = sides._1();
         var client = sides._2();
         var ends = stream.<String>init(0);

@@ -1,6 +1,8 @@
 package duologue
 
+import com.sun.management.ThreadMXBean
 import duologue.protocols.stream
+import java.lang.management.ManagementFactory
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicReference
 import scala.annotation.tailrec
@@ -37,6 +39,30 @@ abstract class RuntimeSuite extends munit.FunSuite {
     }
   }
 
+  protected type Server = stream.server.Stream[Int]
+  protected type Client = stream.client.Stream[Int]
+
+  /** Sends until there is no space. */
+  @tailrec
+  protected final def filled(client: Client): Client = trySend(client)(_.send(0)) match {
+    case Some(next) => filled(next)
+    case None       => client
+  }
+
+  /** Receives `count` numbers. */
+  protected final def drained(server: Server, count: Int): Server =
+    (1 to count).foldLeft(server)((server, _) => following(server.recv()))
+
+  protected final def number(message: stream.Stream[Int]): Int = message match {
+    case stream.Stream.Send(value, _) => value
+    case other                        => fail(other.toString)
+  }
+
+  protected final def following(message: stream.Stream[Int]): Server = message match {
+    case stream.Stream.Send(_, next) => next
+    case other                       => fail(other.toString)
+  }
+
   protected def closed(body: => Any): Unit = intercept[SessionClosed](body): Unit
 
   protected def used(body: => Any): Unit = intercept[EndpointUsed](body): Unit
@@ -71,6 +97,24 @@ abstract class RuntimeSuite extends munit.FunSuite {
       if (!over && sent < 60) try { client = client.send(sent); sent += 1 } catch { case _: SessionClosed => over = true }
       over
     }
+  }
+}
+
+/** What a thread takes from the heap. */
+object Heap {
+  private val threads = ManagementFactory.getThreadMXBean match {
+    case threads: ThreadMXBean => threads
+    case other                 => sys.error(other.toString + " does not count allocations")
+  }
+
+  /** How many bytes the calling thread has allocated so far. */
+  def total: Long = threads.getCurrentThreadAllocatedBytes
+
+  /** How many of them in `body`. */
+  def allocated(body: => Unit): Long = {
+    val before = total
+    body
+    total - before
   }
 }
 

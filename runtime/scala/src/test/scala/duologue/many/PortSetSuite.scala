@@ -1,6 +1,7 @@
 package duologue
 
-import duologue.protocols.{bank, stream}
+import _root_.protocols.bank
+import duologue.protocols.stream
 import java.util.concurrent.atomic.AtomicInteger
 import scala.concurrent.{Await, ExecutionContext, Future}
 import scala.concurrent.duration._
@@ -11,7 +12,6 @@ final class PortSetSuite extends RuntimeSuite {
 
   private implicit val parasitic: ExecutionContext = ExecutionContext.parasitic
 
-  private type Client = stream.client.Stream[Int]
   private type Streams = PortSet[stream.Stream[Int], Int]
 
   private def streams(): Streams = PortSet()
@@ -78,7 +78,7 @@ final class PortSetSuite extends RuntimeSuite {
     val (server, client) = stream.init[Int]()
     set.add(server, 1)
     assertEquals(set.tryRecv(), None)
-    val bell = server.$side.state.waiter
+    val bell = server.$side.state.flags.waiter
     client.send(1): Unit
     assertEquals(set.remove(server), Some(1))
     val other = join(set, 2)

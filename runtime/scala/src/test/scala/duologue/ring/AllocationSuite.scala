@@ -1,27 +1,16 @@
 package duologue
 
-import com.sun.management.ThreadMXBean
-import duologue.protocols.{bank, stream}
-import java.lang.management.ManagementFactory
+import _root_.protocols.bank
+import duologue.protocols.stream
+import duologue.Heap.allocated
 
 /** What sessions and messages cost the heap: a message costs itself and the endpoints that follow it on both sides. */
 final class AllocationSuite extends RuntimeSuite {
-
-  private val threads = ManagementFactory.getThreadMXBean match {
-    case threads: ThreadMXBean => threads
-    case other                 => sys.error(other.toString + " does not count allocations")
-  }
 
   private val Messages = 20000
 
   /** Keeps the compiler from finding out that the objects are not needed. */
   @volatile var kept: AnyRef = this
-
-  private def allocated(body: => Unit): Long = {
-    val before = threads.getCurrentThreadAllocatedBytes
-    body
-    threads.getCurrentThreadAllocatedBytes - before
-  }
 
   /** The size in bytes of one of the objects that `make` creates. */
   private def size(make: () => AnyRef): Long = {

@@ -6,9 +6,6 @@ import java.util.concurrent.{CompletableFuture, TimeUnit}
 /** Long runs, in which messages go through the lane: other operations find the session as if there were no lane. */
 final class LaneSuite extends RuntimeSuite {
 
-  private type Server = stream.server.Stream[Int]
-  private type Client = stream.client.Stream[Int]
-
   private def take(server: Server, expected: Int): Server = server.recv() match {
     case stream.Stream.Send(value, next) =>
       assertEquals(value, expected)

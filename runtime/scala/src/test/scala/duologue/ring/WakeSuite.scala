@@ -13,12 +13,6 @@ final class WakeSuite extends RuntimeSuite {
     def wake(): Unit = wakes.incrementAndGet(): Unit
   }
 
-  private def filled(client: stream.client.Stream[Int]): stream.client.Stream[Int] =
-    trySend(client)(_.send(0)).fold(client)(filled)
-
-  private def drained(server: stream.server.Stream[Int], count: Int): stream.server.Stream[Int] =
-    (1 to count).foldLeft(server)((server, _) => Rounds.answered(server.recv()).getOrElse(fail("a number")))
-
   /** Announces a waiter to a side that is ready already; afterwards the waiter is not registered. */
   private def refuses(endpoint: Endpoint): Unit = for (announce <- List[(SideState, Waiter) => Boolean](_.announce(_), _.announcePassive(_))) {
     val waiter = new Counted

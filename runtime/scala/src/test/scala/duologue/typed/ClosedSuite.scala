@@ -6,9 +6,6 @@ import scala.concurrent.duration._
 /** Every operation that throws `SessionClosed` has a form that returns it. */
 final class ClosedSuite extends RuntimeSuite {
 
-  private type Server = stream.server.Stream[Int]
-  private type Client = stream.client.Stream[Int]
-
   /** A form of an operation: `None` means that it would have to wait. */
   private type Form[E, R] = E => Either[SessionClosed, Option[R]]
 
@@ -32,8 +29,6 @@ final class ClosedSuite extends RuntimeSuite {
     _.trySendOrClosed(_.line(1, 1)).map(Some(_)),
     _.sendWithinOrClosed(1.milli)(_.line(1, 1)).map(Some(_))
   )
-
-  private def filled(client: Client): Client = trySend(client)(_.send(0)).fold(client)(filled)
 
   test("each form returns what the other one returns, while the session is open") {
     for (receive <- receives) {

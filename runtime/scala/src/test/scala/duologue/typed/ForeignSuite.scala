@@ -13,9 +13,6 @@ final class Broken extends RuntimeException("a callback throws")
 /** Executors that reject work, callbacks that throw, and `null`: they harm only the code that supplied them. */
 final class ForeignSuite extends RuntimeSuite {
 
-  private type Server = stream.server.Stream[Int]
-  private type Client = stream.client.Stream[Int]
-
   private def refuse(): Nothing = throw new RejectedExecutionException("no more")
 
   /** Like a pool that was shut down. */
@@ -26,24 +23,6 @@ final class ForeignSuite extends RuntimeSuite {
 
   private def refused[T](future: Future[T]): Unit =
     intercept[RejectedExecutionException](Await.result(future, 1.minute)): Unit
-
-  private def filled(client: Client): Client = trySend(client)(_.send(0)) match {
-    case Some(next) => filled(next)
-    case None       => client
-  }
-
-  private def drained(server: Server, count: Int): Server =
-    if (count == 0) server
-    else
-      server.recv() match {
-        case stream.Stream.Send(_, next) => drained(next, count - 1)
-        case other                       => fail(other.toString)
-      }
-
-  private def number(message: stream.Stream[Int]): Int = message match {
-    case stream.Stream.Send(value, _) => value
-    case other                        => fail(other.toString)
-  }
 
   /** What this thread's uncaught exception handler receives while `body` runs. */
   private def reported(body: => Unit): List[Throwable] = {

@@ -1,6 +1,7 @@
 package duologue
 
-import duologue.protocols.{bank, stream}
+import _root_.protocols.bank
+import duologue.protocols.stream
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicInteger
 import scala.concurrent.{Await, ExecutionContext}
@@ -10,20 +11,6 @@ import scala.concurrent.duration._
 final class SelectSuite extends RuntimeSuite {
 
   private implicit val parasitic: ExecutionContext = ExecutionContext.parasitic
-
-  private type Server = stream.server.Stream[Int]
-
-  /** What a server receives, as a number; 0 if it is the end. */
-  private def number(message: stream.Stream[Int]): Int = message match {
-    case stream.Stream.Send(value, _) => value
-    case stream.Stream.Swap(_)        => -1
-    case stream.Stream.Stop()         => 0
-  }
-
-  private def following(message: stream.Stream[Int]): Server = message match {
-    case stream.Stream.Send(_, next) => next
-    case other                       => fail(other.toString)
-  }
 
   test("the endpoint that is ready is used, and the others stay as they are") {
     val (numbers, sending) = stream.init[Int]()
@@ -160,7 +147,7 @@ final class SelectSuite extends RuntimeSuite {
   test("a late wake-up does no harm") {
     val (server, client) = stream.init[Int]()
     val first = server.recvAsync()
-    val late = server.$side.state.waiter
+    val late = server.$side.state.flags.waiter
     val sending = client.send(1)
     val next = following(Await.result(first, Duration.Zero))
     val beside = new Beside(assertEquals(number(next.recv()), 2))

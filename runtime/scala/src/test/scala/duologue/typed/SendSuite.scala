@@ -1,6 +1,7 @@
 package duologue
 
-import duologue.protocols.{bank, stream}
+import _root_.protocols.bank
+import duologue.protocols.stream
 import java.util.concurrent.{Executor, RejectedExecutionException}
 import scala.concurrent.{Await, ExecutionContext}
 import scala.concurrent.duration._
@@ -9,23 +10,6 @@ import scala.concurrent.duration._
 final class SendSuite extends RuntimeSuite {
 
   private implicit val parasitic: ExecutionContext = ExecutionContext.parasitic
-
-  private type Client = stream.client.Stream[Int]
-
-  /** Sends until there is no space. */
-  private def filled(client: Client): Client = trySend(client)(_.send(0)) match {
-    case Some(next) => filled(next)
-    case None       => client
-  }
-
-  /** Receives `count` messages. */
-  private def drained(server: stream.server.Stream[Int], count: Int): stream.server.Stream[Int] =
-    if (count == 0) server
-    else
-      server.recv() match {
-        case stream.Stream.Send(_, next) => drained(next, count - 1)
-        case other                       => fail(other.toString)
-      }
 
   test("a callback about space, in the thread that receives, finds the endpoint used that freed it") {
     val (server, client) = stream.init[Int]()

@@ -1,6 +1,7 @@
 package duologue
 
-import duologue.protocols.{bank, stream}
+import _root_.protocols.bank
+import duologue.protocols.stream
 import java.util.concurrent.CountDownLatch
 import scala.concurrent.duration._
 import scala.util.Using

@@ -1,6 +1,7 @@
 package duologue
 
-import duologue.protocols.{bank, stream}
+import _root_.protocols.bank
+import duologue.protocols.stream
 import scala.concurrent.Await
 import scala.concurrent.duration._
 

@@ -1,6 +1,7 @@
 package duologue
 
-import duologue.protocols.{bank, log, stream}
+import _root_.protocols.bank
+import duologue.protocols.{log, stream}
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReference}
 

@@ -1,13 +1,13 @@
 package duologue.net
 
-import duologue.{Clock, FarEnd, Memory, Role, SessionClosed, SessionEvents, Why, generated}
+import duologue.{Clock, FarEnd, Memory, Role, SessionClosed, SessionEvents, Why, generated, trySend}
 import java.net.{InetAddress, ServerSocket, Socket, StandardProtocolFamily, StandardSocketOptions, UnixDomainSocketAddress}
 import java.nio.ByteBuffer
 import java.nio.channels.{ServerSocketChannel, SocketChannel}
 import java.nio.file.{Files, Path}
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 import munit.FunSuite
-import protocols.bank
+import protocols.{bank, numbers}
 import scala.annotation.tailrec
 import scala.concurrent.duration.{Duration, DurationLong, FiniteDuration}
 
@@ -209,6 +209,14 @@ abstract class NetSuite extends FunSuite {
     val near = generated.near(far.idle(idle.toNanos).heartbeats(own, peers))
     (role.$open(near), new Around(wire, far))
   }
+
+  /** Sends numbers from `first` on until there is no space; returns the number that was not sent. */
+  @tailrec
+  protected final def filled(client: numbers.client.Stream, first: Long = 0L): (numbers.client.Stream, Long) =
+    trySend(client)(_.send(first)) match {
+      case Some(next) => filled(next, first + 1L)
+      case None       => (client, first)
+    }
 
   /** In seconds. */
   protected val Hour = 3600

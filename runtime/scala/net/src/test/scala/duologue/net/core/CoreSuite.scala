@@ -3,7 +3,6 @@ package duologue.net
 import duologue.{Clock, Memory, PortSet, Why, flush, trySend}
 import java.nio.ByteBuffer
 import protocols.{bank, numbers}
-import scala.annotation.tailrec
 import scala.concurrent.duration.DurationInt
 import timed.{visit => limited}
 
@@ -84,7 +83,7 @@ final class CoreSuite extends NetSuite {
   test("a peer that reads nothing is late for a sender that waits for space") {
     val (stream, around) = begun(numbers.client, idle = 1.hour)
     around.wire.space = 0
-    val full = filled(stream)
+    val full = filled(stream)._1
     around.pass(2.hours)
     assertEquals(why(full.send(0L)), Why.Late: Why)
   }
@@ -128,16 +127,10 @@ final class CoreSuite extends NetSuite {
 
   // ---- space, and the end
 
-  @tailrec
-  private def filled(client: numbers.client.Stream, sent: Long = 0L): numbers.client.Stream = trySend(client)(_.send(sent)) match {
-    case Some(next) => filled(next, sent + 1L)
-    case None       => client
-  }
-
   test("a sender has no space until the connection has taken what was sent") {
     val (first, around) = begun(numbers.client)
     around.wire.space = 0
-    val full = filled(first)
+    val full = filled(first)._1
     assertEquals(around.sent(), "-")
     assertEquals(trySend(full)(_.send(0L)).map(_.toString), None)
     around.wire.space = Int.MaxValue

@@ -1,8 +1,6 @@
 package duologue.net
 
-import com.sun.management.ThreadMXBean
-import duologue.abandon
-import java.lang.management.ManagementFactory
+import duologue.{Heap, abandon}
 import protocols.{bank, smtp, smtpTypes}
 import scala.annotation.tailrec
 
@@ -17,17 +15,12 @@ final class AllocationSuite extends BankSuite {
   private val MostWithText = 400L
   private val MostWithList = 700L
 
-  private val threads = ManagementFactory.getThreadMXBean match {
-    case threads: ThreadMXBean => threads
-    case other                 => sys.error(other.toString + " does not count allocations")
-  }
-
   /** How many bytes the calling thread allocates for each round, once it has done as many before. */
   private def each[T](start: T)(rounds: T => T): (T, Long) = {
     val warm = rounds(start)
-    val before = threads.getCurrentThreadAllocatedBytes
+    val before = Heap.total
     val end = rounds(warm)
-    (end, (threads.getCurrentThreadAllocatedBytes - before) / Rounds)
+    (end, (Heap.total - before) / Rounds)
   }
 
   @tailrec

@@ -19,13 +19,6 @@ final class SendingSuite extends NetSuite {
 
   private def begun(): (Server, Client) = pair(numbers.server, numbers.client)
 
-  /** Sends numbers from `first` on until there is no space; returns the number that was not sent. */
-  @tailrec
-  private def filled(client: Client, first: Long): (Client, Long) = trySend(client)(_.send(first)) match {
-    case Some(next) => filled(next, first + 1L)
-    case None       => (client, first)
-  }
-
   /** Sends a number once there is space. */
   @tailrec
   private def later(full: Client, number: Long): Client = trySend(full)(_.send(number)) match {

@@ -1,6 +1,6 @@
 package duologue.net
 
-import duologue.{Role, SessionClosed, Why, abandon, trySend}
+import duologue.{Role, SessionClosed, Why, abandon}
 import java.io.IOException
 import java.net.{InetAddress, ServerSocket, Socket}
 import javax.net.ssl.{SSLContext, SSLSocket}
@@ -338,12 +338,7 @@ final class TlsSuite extends BankSuite {
   test("a slow reader holds its sender up, and nothing is lost") {
     val (server, client) = secure(numbers.server, numbers.client)
     val count = 1000000L
-    @scala.annotation.tailrec
-    def fill(client: numbers.client.Stream, number: Long): (numbers.client.Stream, Long) = trySend(client)(_.send(number)) match {
-      case Some(next) => fill(next, number + 1L)
-      case None       => (client, number)
-    }
-    val (full, first) = fill(client, 1L)
+    val (full, first) = filled(client, 1L)
     val sending = spawn((first to count).foldLeft(full)((next, number) => next.send(number)))
     val last = (1L to count).foldLeft(server) { (next, number) =>
       val numbers.Stream.Send(value, rest) = next.recv()
