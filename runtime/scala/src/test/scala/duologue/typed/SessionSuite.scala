@@ -53,39 +53,6 @@ final class SessionSuite extends RuntimeSuite {
     assertEquals(SharedSender(log).toString, "SharedSender(" + place + ")")
   }
 
-  test("a whole conversation in one thread") {
-    val (server, client) = bank.init()
-    val response = client.login("holk", "1234")
-    val bank.Login.Login(_, _, answering) = server.recv()
-    val serving = answering.ok()
-    response.recv() match {
-      case bank.LoginResponse.Ok(connected) =>
-        val waiting = connected.withdrawal(50.0)
-        serving.recv() match {
-          case bank.Connected.Withdrawal(amount, next) => assertEquals(next.money(amount).toString.takeWhile(_ != ' '), "bank.connected")
-          case other                                   => fail(other.toString)
-        }
-        waiting.recv() match {
-          case bank.WithdrawalResponse.Money(money, next) =>
-            assertEquals(money, 50.0)
-            next.quit()
-          case bank.WithdrawalResponse.InsufficientFunds(_) => fail("not the message that was sent")
-        }
-      case bank.LoginResponse.Invalid(_) => fail("not the message that was sent")
-    }
-  }
-
-  test("the last message is read although its sender is done") {
-    val (server, client) = stream.init[String]()
-    client.send("last").stop()
-    server.recv() match {
-      case stream.Stream.Send(value, next) =>
-        assertEquals(value, "last")
-        assertEquals(next.recv(), stream.Stream.Stop[String]())
-      case other => fail(other.toString)
-    }
-  }
-
   test("empty and closed are different, and closed comes after what was sent before") {
     val (server, client) = stream.init[Int]()
     assertEquals(server.tryRecv(), None)
@@ -113,13 +80,6 @@ final class SessionSuite extends RuntimeSuite {
     assert(server.recvAsync().failed.value.exists(_.toOption.exists(_.isInstanceOf[SessionClosed])))
   }
 
-  test("sending to a peer that has left throws") {
-    val (server, client) = stream.init[Int]()
-    abandon(server)
-    closed(client.send(1))
-    used(client.send(1))
-  }
-
   test("a peer that leaves wakes a thread that waits") {
     val (server, client) = stream.init[Int]()
     val beside = new Beside(closed(server.recv()))
@@ -143,15 +103,6 @@ final class SessionSuite extends RuntimeSuite {
       beside.join()
       abandon(next)
     }
-  }
-
-  test("leaving by one's own side ends one's own waiting") {
-    val (server, client) = stream.init[Int]()
-    val beside = new Beside(closed(server.recv()))
-    beside.asleep()
-    abandon(server)
-    beside.join()
-    closed(client.send(1))
   }
 
   test("an interrupt ends the waiting, and the endpoint can be used again") {
@@ -190,13 +141,6 @@ final class SessionSuite extends RuntimeSuite {
       assertEquals(refused, 1)
       abandon(server)
     }
-  }
-
-  test("`Using` leaves by the endpoint that is live at the end") {
-    val (server, client) = bank.init()
-    Using.resource(client) { client => client.login("holk", "1234"): Unit }
-    val bank.Login.Login(_, _, answering) = server.recv()
-    closed(answering.ok())
   }
 
   test("`Using` leaves when the body throws, and does nothing to a session that is over") {

@@ -190,21 +190,6 @@ final class NetworkSuite extends BankSuite {
     await(serving)
   }
 
-  test("large messages pass in both directions") {
-    val (server, client) = pair(payloads.server, payloads.client)
-    val text = "text " * 200000
-    val sending = spawn((1 to 20).foldLeft(client)((next, _) => next.str(text)).over())
-    @tailrec def all(next: payloads.server.All, count: Int): Int = next.recv() match {
-      case payloads.All.Str(read, next) =>
-        assert(read == text)
-        all(next, count + 1)
-      case payloads.All.Over => count
-      case other             => fail(other.toString)
-    }
-    assertEquals(all(server, 0), 20)
-    await(sending)
-  }
-
   test("waits with a time limit end, and an interrupt ends a wait and nothing else") {
     val (server, client) = pair(bank.server, bank.client)
     assertEquals(server.tryRecv(), None)
