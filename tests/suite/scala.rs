@@ -26,27 +26,25 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The suites of the runtime. Each must exist: JUnit fails on a name that it does not find.
-const SUITES: [&str; 18] = [
-    "duologue.JavaSuite",
-    "duologue.SessionSuite",
-    "duologue.ClosedSuite",
-    "duologue.U64Suite",
-    "duologue.TimeLimitSuite",
-    "duologue.SelectSuite",
-    "duologue.PortSetSuite",
-    "duologue.SendSuite",
-    "duologue.ForeignSuite",
-    "duologue.LaneSuite",
-    "duologue.OwnerSuite",
-    "duologue.YieldPolicySuite",
-    "duologue.SharedSuite",
-    "duologue.TravelSuite",
-    "duologue.WakeSuite",
-    "duologue.LateSuite",
-    "duologue.WalkSuite",
-    "duologue.AllocationSuite",
-];
+/// The suites in a folder of the runtime, except for those that need a certain Java or property, which other tests run.
+fn suites_in(folder: &str, package: &str) -> Vec<String> {
+    let sources = sources_in(&repository().join("runtime/scala").join(folder));
+    let stems = sources
+        .iter()
+        .filter_map(|source| source.file_stem()?.to_str());
+    let suites = stems.filter(|stem| {
+        stem.ends_with("Suite") && !["VirtualSuite", "RecordingSuite"].contains(stem)
+    });
+    suites.map(|stem| format!("{package}.{stem}")).collect()
+}
+
+fn suites_of_processes() -> Vec<String> {
+    suites_in("src/test", "duologue")
+}
+
+fn suites_of_sockets() -> Vec<String> {
+    suites_in("net/src/test", "duologue.net")
+}
 
 /// The program that has both sides of every conversation that can leave its process.
 pub fn remote_program() -> Command {
@@ -168,7 +166,8 @@ fn warnings_of_a_virtual_machine_are_not_among_its_answers() {
 }
 
 /// Runs suites in a virtual machine with these properties.
-fn suites_pass(scala: Scala, mut java: Command, names: &[&str]) {
+fn suites_pass(scala: Scala, mut java: Command, names: &[impl AsRef<str>]) {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     let on = [suites(scala), programs(scala), scala.runtime()];
     java.arg(format!("-Dduologue.repository={}", repository().display()));
     let certificates = net::certificates();
@@ -177,25 +176,25 @@ fn suites_pass(scala: Scala, mut java: Command, names: &[&str]) {
         certificates.display()
     ));
     scala
-        .run_with(java, &on, "org.junit.runner.JUnitCore", names)
+        .run_with(java, &on, "org.junit.runner.JUnitCore", &names)
         .unwrap_or_else(|failure| panic!("{failure}"));
 }
 
 #[test]
 fn the_suites_of_sessions_within_a_process_pass() {
-    suites_pass(Scala::Three, tool("java"), &SUITES);
+    suites_pass(Scala::Three, tool("java"), &suites_of_processes());
 }
 
 #[test]
 fn the_suites_of_sessions_between_processes_pass() {
-    suites_pass(Scala::Three, tool("java"), &net::SUITES);
+    suites_pass(Scala::Three, tool("java"), &suites_of_sockets());
 }
 
 /// Most of the runtime is in Java, and the programs run in both versions.
 #[test]
 #[ignore = "nightly: scala"]
 fn the_suites_of_the_runtime_pass_in_scala_2() {
-    let all = [&SUITES[..], &net::SUITES].concat();
+    let all = [suites_of_processes(), suites_of_sockets()].concat();
     suites_pass(Scala::Two, tool("java"), &all);
 }
 

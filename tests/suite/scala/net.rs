@@ -13,27 +13,6 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The suites of the module. Each must exist: JUnit fails on a name that it does not find.
-pub const SUITES: [&str; 17] = [
-    "duologue.net.ReasonsSuite",
-    "duologue.net.WireSuite",
-    "duologue.net.StreamsSuite",
-    "duologue.net.NetworkSuite",
-    "duologue.net.LimitsSuite",
-    "duologue.net.CoreSuite",
-    "duologue.net.TranscriptsSuite",
-    "duologue.net.ObserverSuite",
-    "duologue.net.TlsSuite",
-    "duologue.net.HostileSuite",
-    "duologue.net.AdmitSuite",
-    "duologue.net.HealthSuite",
-    "duologue.net.DrainSuite",
-    "duologue.net.SendingSuite",
-    "duologue.net.AllocationSuite",
-    "duologue.net.ByteStreamSuite",
-    "duologue.net.FuzzSuite",
-];
-
 /// Whether the protocol of a case can leave the process.
 pub fn leaves(checked: &CheckedProgram, case: &str) -> bool {
     let page = read(&repository().join("tests/run").join(case).join("README.md"));
