@@ -1,5 +1,7 @@
 package duologue;
 
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -208,10 +210,16 @@ public final class PayloadReader {
         int count = length("a text", most);
         int from = take(count);
         charge(OBJECT + 2L * count);
-        if (!Utf8.isValid(bytes, from, from + count)) {
-            throw new MalformedPayload("a text is not UTF-8");
+        String text = new String(bytes, from, count, StandardCharsets.UTF_8);
+        // What is malformed is replaced by this character, which may also be there itself.
+        if (text.indexOf('\ufffd') >= 0) {
+            try {
+                StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes, from, count));
+            } catch (CharacterCodingException malformed) {
+                throw new MalformedPayload("a text is not UTF-8");
+            }
         }
-        return new String(bytes, from, count, StandardCharsets.UTF_8);
+        return text;
     }
 
     /** Begins a list whose items take at least {@code least} bytes each, and returns their number; {@link #leave} ends it. */

@@ -2,7 +2,10 @@ package duologue;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.CharBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
@@ -226,33 +229,14 @@ public final class PayloadWriter {
     }
 
     private void encode(String value, int from) {
-        int length = value.length();
-        for (int i = from; i < length; i++) {
-            char unit = value.charAt(i);
-            if (unit < 0x80) {
-                put((byte) unit);
-            } else if (unit < 0x800) {
-                int at = advance(2);
-                bytes[at] = (byte) (0xc0 | unit >> 6);
-                bytes[at + 1] = (byte) (0x80 | unit & 0x3f);
-            } else if (!Character.isSurrogate(unit)) {
-                int at = advance(3);
-                bytes[at] = (byte) (0xe0 | unit >> 12);
-                bytes[at + 1] = (byte) (0x80 | unit >> 6 & 0x3f);
-                bytes[at + 2] = (byte) (0x80 | unit & 0x3f);
-            } else {
-                i++;
-                if (i == length || !Character.isSurrogatePair(unit, value.charAt(i))) {
-                    throw new PayloadRefused("a text contains half of a surrogate pair, which UTF-8 cannot represent");
-                }
-                int point = Character.toCodePoint(unit, value.charAt(i));
-                int at = advance(4);
-                bytes[at] = (byte) (0xf0 | point >> 18);
-                bytes[at + 1] = (byte) (0x80 | point >> 12 & 0x3f);
-                bytes[at + 2] = (byte) (0x80 | point >> 6 & 0x3f);
-                bytes[at + 3] = (byte) (0x80 | point & 0x3f);
-            }
+        // No character takes more than three bytes for each of its units.
+        int at = reserve((int) Math.min(Integer.MAX_VALUE, 3L * (value.length() - from)));
+        ByteBuffer out = ByteBuffer.wrap(bytes, at, bytes.length - at);
+        CharBuffer in = CharBuffer.wrap(value, from, value.length());
+        if (StandardCharsets.UTF_8.newEncoder().encode(in, out, true).isError()) {
+            throw new PayloadRefused("a text contains half of a surrogate pair, which UTF-8 cannot represent");
         }
+        end = out.position();
     }
 
     /** Begins a list of this many items, of which each takes at least {@code least} bytes; {@link #leave} ends it. */
