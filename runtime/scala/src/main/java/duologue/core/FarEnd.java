@@ -2,6 +2,9 @@ package duologue;
 
 import java.io.IOException;
 import java.lang.invoke.VarHandle;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The far end of a session whose peer is in another process: it holds the other side of an ordinary session, without a thread of
@@ -19,7 +22,64 @@ import java.lang.invoke.VarHandle;
  * program's own code. A thread that waits in the transport sets {@link #awaiting}, executes a fence, and checks once more; a thread
  * that has delivered something executes a fence and then reads that field.
  */
-public final class FarEnd extends FarEndLink {
+public final class FarEnd extends RemotePeer {
+    /** Far ends whose connection is open: the program may have forgotten the session, and its peer must still be notified. */
+    private static final Set<FarEnd> OPEN = ConcurrentHashMap.newKeySet();
+
+    /** How long a connection whose session is over waits for space for what was sent before, in nanoseconds. */
+    private static final long LINGER = 5_000_000_000L;
+
+    /** How many reads are made after the time of a state has passed. */
+    private static final int LATE_READS = 64;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final WireState[] states;
+    private final SideState near;
+    private final Side far;
+    private final Transport transport;
+    private final Outbox out;
+    private final Inbox in;
+    /** The near side, until {@link #start} returns it. The far end must not keep it from being found when it is forgotten. */
+    private Side start;
+    /** The position of the current state, or {@link WireState#OVER}. */
+    private int state;
+    /** Whether the connection is to be closed once everything is written. */
+    private boolean isEnding;
+    boolean isClosed;
+    /** When the time of the current state has passed, as {@link Clock#now}; 0 if it has no limit, or its time has not begun. */
+    volatile long due;
+    /**
+     * If the connection accepts nothing, and there is a limit: when, as {@link Clock#now}, the first {@link #toWrite} bytes of {@link
+     * #out} have to be written. Otherwise 0.
+     */
+    volatile long writtenBy;
+    private int toWrite;
+    /**
+     * How long the near side waits for a message, and for the peer to read, in states that have no limit of their own, in
+     * nanoseconds; 0 if that is not limited.
+     */
+    private long idle;
+    /** Whether the transport calls {@link #shrink}. */
+    private boolean willShrink;
+    /** Whether the transport calls {@link #beat}. */
+    private boolean isTimed;
+    /** When to give up a connection whose session is over, as {@link Clock#now}; 0 while the session lasts. */
+    volatile long endsAt;
+    /** Null if there are no heartbeats. */
+    private Heartbeat heartbeat;
+    /** Null if nobody observes the session. */
+    private final SessionEvents events;
+    private boolean isReported;
+    /** Why nothing more will arrive from the connection; null while something may arrive. */
+    private Reason found;
+    /** The same, once everything that arrived before is delivered. */
+    private volatile Reason why;
+    /** What a peer has done that broke the session, or the failure of the connection; null if there is nothing to add. */
+    private volatile String detail;
+    private volatile Thread awaiting;
+    /** Whether so much waits to be written that the near side has to wait. */
+    private volatile boolean isFull;
+
     /**
      * The far end of a new session over a connection whose handshake is over. {@code largest} and {@code memory} limit the payloads
      * that are received, {@code peersLargest} those that are sent, and {@code isAccepting} says which side has accepted the
@@ -28,14 +88,29 @@ public final class FarEnd extends FarEndLink {
     public FarEnd(
             WireProtocol protocol, boolean isClient, Transport transport, long largest, long memory, long peersLargest,
             boolean isAccepting, SessionEvents events) {
-        super(protocol, isClient, transport, largest, memory, peersLargest, isAccepting, events);
+        this.states = protocol.states;
+        this.transport = transport;
+        this.events = events;
+        this.out = new Outbox(peersLargest);
+        this.in = new Inbox(largest, memory, isAccepting);
+        Pipe pipe = new Pipe(protocol.name(), protocol.capacity, this);
+        boolean isFirst = isClient == protocol.isClientFirst();
+        this.start = new Side(pipe, isClient, isFirst);
+        this.near = start.state;
+        this.far = new Side(pipe, !isClient, !isFirst);
+        SideState.join(near, far.state);
+        if (events != null) {
+            SessionNumber.give(pipe, events.number());
+        }
         SharedFlags flags = far.state.flags;
         flags.left = true;
         // Woken after each message of the near side, and when it is abandoned.
         flags.waiter = new Waiter() {
             @Override
             void wake() {
-                leaveIfLeft();
+                if (near.isLeft()) {
+                    end(Reason.LEFT);
+                }
             }
         };
         // Woken when the near side has received so much of an unbounded run that more can be delivered.
@@ -45,6 +120,7 @@ public final class FarEnd extends FarEndLink {
                 pump(false);
             }
         };
+        OPEN.add(this);
     }
 
     /**
@@ -71,7 +147,7 @@ public final class FarEnd extends FarEndLink {
         lock.lock();
         try {
             begin();
-            if (heartbeat.isOn()) {
+            if (heartbeat != null) {
                 watchTime();
             }
         } finally {
@@ -87,13 +163,13 @@ public final class FarEnd extends FarEndLink {
         boolean isTold = false;
         lock.lock();
         try {
-            if (ending.why != null) {
+            if (why != null) {
                 return false;
             }
             boolean wasEmpty = out.isEmpty();
             int before = out.size();
             out.add(states[state], index, payload, number);
-            ending.message(states[state], index, true, out.size() - before, then != Pipe.STAY);
+            notes(states[state], index, true, out.size() - before, then != Pipe.STAY);
             state = states[state].next(index);
             endTime();
             near.sequence++;
@@ -112,7 +188,7 @@ public final class FarEnd extends FarEndLink {
                 isEnding = true;
                 flushed();
                 linger();
-                ending.end(out.isLost() ? Reason.LOST : Reason.LEFT, null);
+                ends(out.isLost() ? Reason.LOST : Reason.LEFT, null);
             }
         } finally {
             unlock(isTold);
@@ -128,7 +204,7 @@ public final class FarEnd extends FarEndLink {
     /** Makes the near side, which has claimed itself, ask for space exactly if too much is waiting to be written. */
     private void limit() {
         if (near.pipe.unbounded) {
-            boolean isFull = out.isFull() && ending.why == null;
+            boolean isFull = out.isFull() && why == null;
             // Volatile stores take longer than all the rest, so there are none for most messages.
             if (isFull != this.isFull) {
                 this.isFull = isFull;
@@ -143,7 +219,7 @@ public final class FarEnd extends FarEndLink {
 
     /** Whether there is space again for a waiting near side. Called by a thread that has written, before it releases the lock. */
     private boolean eases() {
-        if (!isFull || out.isFull() && ending.why == null) {
+        if (!isFull || out.isFull() && why == null) {
             return false;
         }
         isFull = false;
@@ -159,7 +235,7 @@ public final class FarEnd extends FarEndLink {
      */
     @Override
     boolean hasSpace() {
-        if (isFull && ending.why == null && lock.tryLock()) {
+        if (isFull && why == null && lock.tryLock()) {
             boolean isTold = false;
             try {
                 isTold = exchange();
@@ -168,12 +244,12 @@ public final class FarEnd extends FarEndLink {
                 unlock(isTold);
             }
         }
-        return !isFull || ending.why != null;
+        return !isFull || why != null;
     }
 
     @Override
     void poll() {
-        if (ending.why == null) {
+        if (why == null) {
             pump(true);
         }
     }
@@ -230,7 +306,7 @@ public final class FarEnd extends FarEndLink {
         if (!isNews) {
             arm(forSpace);
         }
-        ending.report();
+        report();
         return isNews;
     }
 
@@ -241,12 +317,12 @@ public final class FarEnd extends FarEndLink {
 
     @Override
     Reason why() {
-        return ending.why;
+        return why;
     }
 
     @Override
     String detail() {
-        return ending.detail;
+        return detail;
     }
 
     // ---- called by the transport
@@ -296,10 +372,10 @@ public final class FarEnd extends FarEndLink {
         if (isLingering()) {
             lose("the peer does not read");
         }
-        if (heartbeat.isDue()) {
+        if (heartbeat != null && heartbeat.isDue()) {
             flush(true);
         }
-        if (heartbeat.isPeerLost(this::ready)) {
+        if (heartbeat != null && heartbeat.isPeerLost(this::ready)) {
             lose(heartbeat.detail());
         }
     }
@@ -347,7 +423,7 @@ public final class FarEnd extends FarEndLink {
     private void lose(String failure) {
         lock.lock();
         try {
-            ending.find(Reason.LOST, failure);
+            find(Reason.LOST, failure);
             settle();
             if (isEnding) {
                 close();
@@ -356,7 +432,7 @@ public final class FarEnd extends FarEndLink {
             lock.unlock();
         }
         tell();
-        ending.report();
+        report();
     }
 
     /**
@@ -364,25 +440,28 @@ public final class FarEnd extends FarEndLink {
      * before, and the peer that this side has left. Does nothing if the session is over. Never waits.
      */
     public void end() {
+        end(Reason.LOST);
+    }
+
+    private void end(Reason reason) {
         lock.lock();
         try {
-            if (isClosed || isEnding) {
-                return;
+            if (!isClosed && !isEnding) {
+                if (found == null && state != WireState.OVER) {
+                    out.control(3, 0);
+                }
+                isEnding = true;
+                find(reason, null);
+                why = found;
+                ends(why, current());
+                flushed();
+                linger();
             }
-            if (ending.found == null && state != WireState.OVER) {
-                out.control(3, 0);
-            }
-            isEnding = true;
-            ending.find(Reason.LOST, null);
-            ending.why = ending.found;
-            ending.end(ending.why, state == WireState.OVER ? null : states[state]);
-            flushed();
-            linger();
         } finally {
             lock.unlock();
         }
         tell();
-        ending.report();
+        report();
     }
 
     // ---- the connection
@@ -414,34 +493,367 @@ public final class FarEnd extends FarEndLink {
         }
     }
 
-    /** The near side may have been abandoned. */
-    void leaveIfLeft() {
-        if (near.isLeft()) {
-            leave();
+    // ---- under the lock, except for `unlock`, which releases it, `isLingering`, `untilDue`, `tell` and `report`
+
+    /** Writes pending output, and reads and delivers available input. Returns whether the near side has to be woken. */
+    private boolean exchange() {
+        return exchange(flushed());
+    }
+
+    /** The same after pending output was written or, unless {@code hasFlushed} is set, writing has failed. */
+    private boolean exchange(boolean hasFlushed) {
+        boolean isNews = deliver();
+        int reads = 0;
+        try {
+            while (found == null && !isClosed && !isEnding && !isStalled() && read()) {
+                isNews |= deliver();
+                reads++;
+                // A peer that keeps sending without completing a message is late, too.
+                if (isNews || reads >= LATE_READS && isPast()) {
+                    break;
+                }
+            }
+        } catch (IOException failed) {
+            find(state == WireState.OVER ? Reason.LEFT : Reason.LOST, failed.getMessage());
+            isNews = true;
+        }
+        if (!hasFlushed && !isEnding && !far.state.speaks) {
+            // The peer has not said why, and no message of it is to come.
+            find(Reason.LOST, null);
+        }
+        return settle() || isNews;
+    }
+
+    private boolean read() throws IOException {
+        boolean isNews = in.read(transport);
+        if (heartbeat != null) {
+            heartbeat.read(isNews);
+        }
+        return isNews;
+    }
+
+    /** Writes pending output. Returns false if that has failed. */
+    private boolean flushed() {
+        if (isClosed) {
+            return true;
+        }
+        boolean hasFailed = false;
+        try {
+            if (!out.isEmpty()) {
+                int before = out.waiting();
+                boolean isWritten = out.write(transport);
+                int written = before - out.waiting();
+                timeWriting(written);
+                if (written > 0 && heartbeat != null) {
+                    heartbeat.wrote();
+                }
+                if (written > 0 && endsAt != 0) {
+                    endsAt = Clock.now() + LINGER;
+                }
+                if (!isWritten) {
+                    arm(true);
+                }
+            }
+        } catch (IOException failed) {
+            // The peer may have sent the reason before it closed the connection: reading finds it.
+            out.lose();
+            hasFailed = true;
+            if (!isEnding) {
+                arm(false);
+            }
+        }
+        if (isEnding && out.isEmpty()) {
+            close();
+        }
+        begin();
+        return !hasFailed;
+    }
+
+    /** Makes the transport watch. A session that is over reads nothing more, so what arrives must not make the connection ready. */
+    private void arm(boolean forSpace) {
+        transport.arm(!forSpace || !isEnding, forSpace);
+    }
+
+    /** From now on the transport calls {@link #beat}. */
+    private void watchTime() {
+        if (!isTimed) {
+            isTimed = true;
+            transport.watchTime();
         }
     }
 
-    private void leave() {
-        lock.lock();
-        try {
-            if (!isClosed && !isEnding) {
-                if (ending.found == null && state != WireState.OVER) {
-                    out.control(3, 0);
-                }
-                isEnding = true;
-                ending.find(Reason.LEFT, null);
-                ending.end(ending.found, state == WireState.OVER ? null : states[state]);
-                ending.found = Reason.LEFT;
-                ending.why = Reason.LEFT;
-                flushed();
-                linger();
-            }
-        } finally {
-            lock.unlock();
+    /** Whether what was sent before the end of the session could not be written in time. */
+    private boolean isLingering() {
+        return endsAt != 0 && Clock.now() - endsAt >= 0;
+    }
+
+    /** Begins the time of the current state, if it has a limit and everything that was sent before is written. */
+    private void begin() {
+        if (due != 0 || state == WireState.OVER || !out.isEmpty() || isClosed) {
+            return;
         }
-        if (awaiting != null) {
+        due = deadline(far.state.speaks ? idle : 0);
+    }
+
+    /** Begins the time of what the connection does not accept, or ends it once as much was written. This many bytes were. */
+    private void timeWriting(int count) {
+        toWrite -= Math.min(count, toWrite);
+        if (toWrite == 0 && writtenBy != 0) {
+            writtenBy = 0;
+        }
+        if (writtenBy == 0 && state != WireState.OVER && !out.isEmpty()) {
+            toWrite = out.waiting();
+            writtenBy = deadline(idle);
+        }
+    }
+
+    /** When a limit that begins now has passed: that of the current state or, if it has none, this one. 0 means that there is none. */
+    private long deadline(long otherwise) {
+        long within = states[state].within() * 1_000_000L;
+        if (within == 0) {
+            within = otherwise;
+        }
+        if (within == 0) {
+            return 0;
+        }
+        watchTime();
+        long end = Clock.now() + within;
+        return end == 0 ? 1 : end;
+    }
+
+    /** The state whose time has begun is over. */
+    private void endTime() {
+        if (due != 0) {
+            due = 0;
+        }
+    }
+
+    /** Whether the time of the current state or that for writing has passed. */
+    private boolean isPast() {
+        return isPast(due) || isPast(writtenBy);
+    }
+
+    private static boolean isPast(long end) {
+        return end != 0 && Clock.now() - end >= 0;
+    }
+
+    /** How many nanoseconds are left until the time of the current state has passed, if it has begun. Needs no lock. */
+    private long untilDue() {
+        long end = due;
+        return end == 0 ? Long.MAX_VALUE : Math.max(1, end - Clock.now());
+    }
+
+    /**
+     * Ends the session if the peer is late. What has arrived is read first: this thread may itself be late. The near side may be the
+     * one that is late; then this finds what the peer says. Returns whether there is something for the near side.
+     */
+    private boolean overdue() {
+        if (!isPast() || found != null || isClosed || isEnding) {
+            return false;
+        }
+        if (isStalled()) {
+            // The near side has to receive first.
+            due = 0;
+            writtenBy = 0;
+            begin();
+            return false;
+        }
+        if (exchange()) {
+            return true;
+        }
+        if (!(far.state.speaks ? isPast() : isPast(writtenBy))) {
+            return false;
+        }
+        find(Reason.LATE, null);
+        out.control(3, 2);
+        flushed();
+        return settle();
+    }
+
+    /** Something of a session that is over may be left to write. */
+    private void linger() {
+        if (!isClosed) {
+            endsAt = Clock.now() + LINGER;
+            watchTime();
+        }
+    }
+
+    /** Whether the near side has to receive messages of an unbounded run before more can be delivered. */
+    private boolean isStalled() {
+        SideState far = this.far.state;
+        return far.speaks && state != WireState.OVER && far.credit == 0 && !far.gainsRoom();
+    }
+
+    /** Delivers what has been read. Returns whether there is something for the near side. */
+    private boolean deliver() {
+        boolean isNews = false;
+        try {
+            while (why == null && !isClosed && !near.isLeft() && !isStalled()) {
+                boolean isPeers = far.state.speaks && state != WireState.OVER;
+                int found = in.next(isPeers ? states[state] : null);
+                if (found == Inbox.NOTHING) {
+                    break;
+                }
+                if (found >= 0) {
+                    message(found);
+                    isNews = true;
+                } else if (found <= Inbox.LEAVE) {
+                    isNews = true;
+                    in.clear();
+                    find(Inbox.LEAVE - found);
+                }
+            }
+        } catch (RuntimeException malformed) {
+            // Other exceptions than MalformedPayload would mean that a value was refused by its own class.
+            in.clear();
+            if (state != WireState.OVER) {
+                shun(malformed);
+            }
+            isNews = true;
+        }
+        in.trim();
+        return settle() || isNews;
+    }
+
+    private void message(int index) {
+        WireState current = states[state];
+        int bytes = in.frame();
+        Object payload = in.take(current, index);
+        int next = current.next(index);
+        int then =
+                next == WireState.OVER ? Pipe.END : states[next].isClients == current.isClients ? Pipe.STAY : Pipe.TURN;
+        state = next;
+        endTime();
+        begin();
+        notes(current, index, false, bytes, then != Pipe.STAY);
+        if (then == Pipe.END) {
+            ends(Reason.LEFT, null);
+        }
+        // False means that the near side is being abandoned at this moment: the thread that abandons it does the rest.
+        if (far.state.send(0, index, payload, in.number(), then) && then == Pipe.END) {
+            close();
+        }
+    }
+
+    /** Notifies the peer of what is wrong with its message, and ends the session. */
+    private void shun(RuntimeException malformed) {
+        boolean isTooLarge = malformed instanceof MalformedPayload payload && payload.isTooLarge;
+        find(isTooLarge ? Reason.TOO_LARGE : Reason.BROKEN, malformed.getMessage());
+        if (!isClosed) {
+            out.control(3, isTooLarge ? 3 : 1);
+            flushed();
+        }
+    }
+
+    /** Ends the session once everything is decoded. Returns whether it has just ended. */
+    private boolean settle() {
+        if (found == null || why != null || isStalled() && in.isCut()) {
+            return false;
+        }
+        why = found;
+        ends(why, current());
+        if (out.isEmpty() || why == Reason.LEFT || why == Reason.LOST) {
+            close();
+        } else {
+            // The peer has to find the reason after what was sent before.
+            isEnding = true;
+            linger();
+        }
+        return true;
+    }
+
+    /** Releases the lock, and wakes what waits on the near side if there is something for it. */
+    private void unlock(boolean isTold) {
+        boolean shrinks = !willShrink && !isClosed && isLarge();
+        willShrink |= shrinks;
+        lock.unlock();
+        if (shrinks) {
+            transport.shrinkLater();
+        }
+        if (isTold) {
+            tell();
+        }
+        report();
+    }
+
+    /** Whether the buffers are larger than an idle session needs. */
+    private boolean isLarge() {
+        return in.isLarge() || out.isLarge();
+    }
+
+    private void shrinkBuffers() {
+        in.shrink();
+        out.shrink();
+    }
+
+    private void tell() {
+        VarHandle.fullFence();
+        Thread thread = awaiting;
+        if (thread != null && thread != Thread.currentThread()) {
             transport.wake();
         }
-        ending.report();
+        SharedFlags flags = near.flags;
+        Waiter.wake(flags.waiter);
+        Waiter.wake(flags.spaceWaiter);
+    }
+
+    /** Closes the connection. What has arrived is read before, or some systems would discard what was written. */
+    private void close() {
+        if (isClosed) {
+            return;
+        }
+        isClosed = true;
+        OPEN.remove(this);
+        in.drain(transport);
+        transport.close();
+    }
+
+    // ---- why the session is over
+
+    /** A message was sent, or has arrived. */
+    private void notes(WireState state, int index, boolean isSent, long bytes, boolean isTurn) {
+        if (events != null) {
+            events.message(state, index, isSent, bytes, isTurn);
+        }
+    }
+
+    /** The session has ended for the near side, in this state unless it is null. Only the first call counts. */
+    private void ends(Reason reason, WireState state) {
+        if (events != null && !isReported) {
+            isReported = true;
+            events.ended(reason.ordinal(), detail, state);
+        }
+    }
+
+    /** The state in which the session ends early; null after the protocol's last message. */
+    private WireState current() {
+        return state == WireState.OVER ? null : states[state];
+    }
+
+    /** Lets the observer be called. Needs no lock: the caller has none. */
+    private void report() {
+        if (events != null) {
+            events.report();
+        }
+    }
+
+    /** The peer has said that it ends the session, for a reason with this number. */
+    private void find(int number) {
+        switch (number) {
+            case 1 -> find(Reason.BROKEN, "the peer reports that this side broke the format");
+            case 2 -> find(Reason.LATE, null);
+            case 3 -> find(Reason.TOO_LARGE, null);
+            default -> find(Reason.LEFT, null);
+        }
+    }
+
+    /** Records a reason. Only the first one counts. */
+    private void find(Reason reason, String detail) {
+        if (found == null) {
+            found = reason;
+            if (detail != null) {
+                this.detail = detail;
+            }
+        }
     }
 }

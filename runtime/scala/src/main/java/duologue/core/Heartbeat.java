@@ -4,9 +4,6 @@ package duologue;
 final class Heartbeat {
     private static final long SECOND = 1_000_000_000L;
 
-    /** There are no heartbeats. */
-    static final Heartbeat NONE = new Heartbeat(0, 0);
-
     /** After how many nanoseconds without a byte this side writes, and the peer counts as lost; 0 means never. */
     private final long own;
     private final long silence;
@@ -19,11 +16,6 @@ final class Heartbeat {
     Heartbeat(int own, int peers) {
         this.own = own * SECOND / 2;
         this.silence = 3 * peers * SECOND;
-    }
-
-    /** Whether there is something to check. */
-    boolean isOn() {
-        return own > 0 || silence > 0;
     }
 
     /** This side has written. */
