@@ -170,7 +170,7 @@ fn without_its_property_nothing_is_recorded_or_registered() {
             before = line;
         }
     }
-    assert!(guarded > 30, "{guarded} calls");
+    assert!(guarded > 20, "{guarded} calls");
     let flag = repository().join("runtime/scala/src/main/java/duologue/floor/RecordFlag.java");
     let text = read(&flag);
     let constants = text

@@ -30,7 +30,7 @@ object generated {
     /** A session that is over before its first message. */
     def over(protocol: String): Start = {
       val begun = start(protocol, 1, clientSpeaks = true)
-      List(begun.server, begun.client).foreach(endpoint => endpoint.$side.state.close())
+      List(begun.server, begun.client).foreach(endpoint => endpoint.$side.state.finish(): Unit)
       begun
     }
   }
@@ -114,82 +114,53 @@ object generated {
   }
 
   /** Sends a message after which the same side sends again. */
-  def stay(endpoint: Endpoint, index: Int, payload: Any): Unit = {
-    if (RecordFlag.ON) Recording.check(endpoint, index)
-    val side = endpoint.$side
-    val pushed =
-      try {
-        if (payload.asInstanceOf[AnyRef] eq null) side.state.pushNumber(endpoint.$turn, index, 0L)
-        else side.state.pushObject(endpoint.$turn, index, payload.asInstanceOf[AnyRef])
-      } catch { case thrown: RuntimeException => throw Endpoint.torn(side, endpoint.$turn, endpoint.$state(), thrown) }
-    Reference.reachabilityFence(side)
-    if (!pushed) send(side, endpoint.$turn, endpoint.$state(), index, payload, 0L, Pipe.STAY, null)
-    if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = false)
-  }
+  def stay(endpoint: Endpoint, index: Int, payload: Any): Unit = continue(endpoint, index, payload.asInstanceOf[AnyRef], 0L)
 
   /** Sends a message after which the peer sends. */
-  def turn(endpoint: Endpoint, index: Int, payload: Any): Unit = {
-    if (RecordFlag.ON) Recording.check(endpoint, index)
-    send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, payload, 0L, Pipe.TURN, null)
-    if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = false)
-  }
+  def turn(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, 0L, Pipe.TURN, null)
 
   /** Sends the last message of a session. */
-  def end(endpoint: Endpoint, index: Int, payload: Any): Unit = {
-    if (RecordFlag.ON) Recording.check(endpoint, index)
-    send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, payload, 0L, Pipe.END, null)
-    if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = true)
-  }
+  def end(endpoint: Endpoint, index: Int, payload: Any): Unit = send(endpoint, index, payload, 0L, Pipe.END, null)
 
   /** Like `stay`, with a payload that is a single primitive value. */
-  def stayNumber(endpoint: Endpoint, index: Int, number: Long): Unit = {
-    if (RecordFlag.ON) Recording.check(endpoint, index)
-    val side = endpoint.$side
-    val pushed =
-      try side.state.pushNumber(endpoint.$turn, index, number)
-      catch { case thrown: RuntimeException => throw Endpoint.torn(side, endpoint.$turn, endpoint.$state(), thrown) }
-    Reference.reachabilityFence(side)
-    if (!pushed) send(side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.STAY, null)
-    if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = false)
-  }
+  def stayNumber(endpoint: Endpoint, index: Int, number: Long): Unit = continue(endpoint, index, null, number)
 
   /** Like `turn`, with a payload that is a single primitive value. */
-  def turnNumber(endpoint: Endpoint, index: Int, number: Long): Unit = {
-    if (RecordFlag.ON) Recording.check(endpoint, index)
-    send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.TURN, null)
-    if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = false)
-  }
+  def turnNumber(endpoint: Endpoint, index: Int, number: Long): Unit = send(endpoint, index, null, number, Pipe.TURN, null)
 
   /** Like `end`, with a payload that is a single primitive value. */
-  def endNumber(endpoint: Endpoint, index: Int, number: Long): Unit = {
-    if (RecordFlag.ON) Recording.check(endpoint, index)
-    send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, null, number, Pipe.END, null)
-    if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = true)
-  }
+  def endNumber(endpoint: Endpoint, index: Int, number: Long): Unit = send(endpoint, index, null, number, Pipe.END, null)
 
   /** Like `stay`, with a payload that is built by [[Moving]]. */
   def stay(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit = {
     val cargo = moving.cargo(payload)
-    if (moving.isEmpty) stay(endpoint, index, cargo)
-    else {
-      if (RecordFlag.ON) checkOr(endpoint, index, moving)
-      send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, cargo, 0L, Pipe.STAY, moving)
-      if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = false)
-    }
+    if (moving.isEmpty) stay(endpoint, index, cargo) else send(endpoint, index, cargo, 0L, Pipe.STAY, moving)
   }
 
   /** Like `turn`, with a payload that is built by [[Moving]]. */
-  def turn(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit = {
+  def turn(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit =
+    send(endpoint, index, moving.cargo(payload), 0L, Pipe.TURN, moving)
+
+  /** Like `end`, with a payload that is built by [[Moving]]. */
+  def end(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit =
+    send(endpoint, index, moving.cargo(payload), 0L, Pipe.END, moving)
+
+  /** Sends in the middle of a run: through the lane, if it is open. */
+  private def continue(endpoint: Endpoint, index: Int, payload: AnyRef, number: Long): Unit = {
     if (RecordFlag.ON) Recording.check(endpoint, index)
-    send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.TURN, moving)
+    val side = endpoint.$side
+    val pushed =
+      try side.state.push(endpoint.$turn, index, payload, number)
+      catch { case thrown: RuntimeException => throw Endpoint.torn(side, endpoint.$turn, endpoint.$state(), thrown) }
+    Reference.reachabilityFence(side)
+    if (!pushed) send(side, endpoint.$turn, endpoint.$state(), index, payload, number, Pipe.STAY, null)
     if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = false)
   }
 
-  /** Like `end`, with a payload that is built by [[Moving]]. */
-  def end(endpoint: Endpoint, index: Int, payload: => Any, moving: Moving): Unit = {
-    if (RecordFlag.ON) Recording.check(endpoint, index)
-    send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, moving.cargo(payload), 0L, Pipe.END, moving)
-    if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = true)
+  private def send(endpoint: Endpoint, index: Int, payload: Any, number: Long, flags: Int, moving: Moving): Unit = {
+    if (RecordFlag.ON) checkOr(endpoint, index, moving)
+    send(endpoint.$side, endpoint.$turn, endpoint.$state(), index, payload, number, flags, moving)
+    if (RecordFlag.ON) Recording.passed(endpoint, index, Recording.Kind.Sent, isLast = flags == Pipe.END)
   }
 
   /** Takes the parts of an endpoint instead of the endpoint, which the compiler need not create if it does not escape. */
@@ -233,17 +204,9 @@ object generated {
     refusal
   }
 
-  private def awaitRoom(side: Side, turn: Long, state: String, owned: Boolean, moving: Moving): Unit = {
-    val refusal: Exception = side.await(-1L, owned) match {
-      case Outcome.LEFT => Endpoint.closed(side, state)
-      case Outcome.USED => Endpoint.used(side, turn, state)
-      case Outcome.INTERRUPTED =>
-        side.restore(turn)
-        new InterruptedException()
-      case _ => null
-    }
-    if (refusal != null) throw restored(side, moving, refusal)
-  }
+  private def awaitRoom(side: Side, turn: Long, state: String, owned: Boolean, moving: Moving): Unit =
+    try Endpoint.arrives(side, turn, state, -1L, owned): Unit
+    catch { case refusal: Exception => throw restored(side, moving, refusal) }
 
   /** Throws `IllegalArgumentException` if the value does not fit in a `u8`. */
   def u8(name: String, value: Int): Unit = if ((value & ~0xff) != 0) refuse(name, value.toLong, "u8")

@@ -83,18 +83,17 @@ final class Side implements Abandonable {
             Registered.waits(state, false);
         }
         long deadline = nanos < 0 ? 0 : System.nanoTime() + nanos;
-        SpinBudget budget = state.budget();
         Outcome outcome = Outcome.READY;
         RemotePeer far = state.pipe.far;
         if (far != null && far.mayAwait()) {
             outcome = far.await(nanos, deadline);
-        } else if (far != null ? !state.isReady() : !budget.look(state)) {
+        } else if (far != null ? !state.isReady() : !state.budget().look(state)) {
             Waiter.Parked waiter = new Waiter.Parked();
             if (state.announce(waiter)) {
                 outcome = sleep(waiter, nanos, deadline);
                 state.retract();
             }
-            budget.slept();
+            state.budget().slept();
         }
         // The collector must not treat the side as forgotten while a thread waits on it, and nothing above refers to it.
         Reference.reachabilityFence(this);

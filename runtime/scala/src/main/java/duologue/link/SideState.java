@@ -59,11 +59,6 @@ final class SideState extends Cursor {
         return watch == Watch.LEFT || flags.left;
     }
 
-    /** Stores the waiter to wake when there is space. */
-    void expectRoom(Waiter waiter) {
-        flags.spaceWaiter = waiter;
-    }
-
     // ---- claiming
 
     /** Begins a use by an endpoint of the side with this watch; see {@link Ownership#begin}. */
@@ -107,11 +102,6 @@ final class SideState extends Cursor {
         return this.watch == watch;
     }
 
-    /** The waiter for a message on this side, {@link Waiter#EAGER}, or null. */
-    Waiter waiter() {
-        return flags.waiter;
-    }
-
     SpinBudget budget() {
         if (budget == null) {
             budget = new SpinBudget();
@@ -129,27 +119,21 @@ final class SideState extends Cursor {
     }
 
     /**
-     * Sends a number through the lane, after which this side sends again. Returns false, and does nothing, if that is not
-     * possible because there is no space, a side has been abandoned, or the lane is for messages with fences where none are
-     * needed, or the reverse. Also returns false if another use has overlapped this one: then no endpoint of this side can be
-     * used any more.
+     * Sends an object, or a number if that is null, through the lane, after which this side sends again. Returns false, and does
+     * nothing, if that is not possible because there is no space, a side has been abandoned, or the lane is for messages with fences
+     * where none are needed, or the reverse. Also returns false if another use has overlapped this one: then no endpoint of this
+     * side can be used any more.
      */
-    boolean pushNumber(long turn, int index, long number) {
+    boolean push(long turn, int index, Object payload, long number) {
         boolean isEager = isEager();
         if (!flows(turn, isEager)) {
             return false;
         }
-        storeNumber(turn, index, number);
-        return pushed(turn, isEager);
-    }
-
-    /** Like {@link #pushNumber}, for an object. */
-    boolean pushObject(long turn, int index, Object payload) {
-        boolean isEager = isEager();
-        if (!flows(turn, isEager)) {
-            return false;
+        if (payload == null) {
+            storeNumber(turn, index, number);
+        } else {
+            storeObject(turn, index, payload);
         }
-        storeObject(turn, index, payload);
         return pushed(turn, isEager);
     }
 
@@ -198,7 +182,7 @@ final class SideState extends Cursor {
                 return sendCargo(word | Pipe.CARGO, then);
             }
         } else {
-            segment.words[Segment.at(slot) + 1] = number;
+            segment.words[Pipe.at(slot) + 1] = number;
         }
         if (then == Pipe.STAY) {
             publishInRun(turn, word);
@@ -230,7 +214,7 @@ final class SideState extends Cursor {
         growAtEnd();
         boolean isEager = there.waiter == Waiter.EAGER;
         if (isEager) {
-            Pipe.WORD.setRelease(segment.words, Segment.at(slot), word | Pipe.EAGER);
+            Pipe.WORD.setRelease(segment.words, Pipe.at(slot), word | Pipe.EAGER);
         } else {
             publish(word);
         }
@@ -246,7 +230,7 @@ final class SideState extends Cursor {
             growAtEnd();
         }
         publish(word);
-        if ((there.left || isLeft()) && Pipe.WORD.compareAndSet(segment.words, Segment.at(slot), word, 0L)) {
+        if ((there.left || isLeft()) && Pipe.WORD.compareAndSet(segment.words, Pipe.at(slot), word, 0L)) {
             finish();
             return false;
         }
@@ -357,11 +341,6 @@ final class SideState extends Cursor {
         }
     }
 
-    /** Stores the waiter to wake if this side is abandoned before the waiter is announced. */
-    void expect(Waiter waiter) {
-        flags.waiter = waiter;
-    }
-
     // ---- receiving
 
     /** The word of the message that has {@link #arrived}; 0 if the peer has closed the session, which is then over. */
@@ -431,17 +410,12 @@ final class SideState extends Cursor {
 
     // ---- abandoning
 
-    /** Returns false. */
-    private boolean finish() {
+    /** The session is over for this side. Returns false. */
+    boolean finish() {
         // Without a fence: a thread that abandons the side at the same moment finds an old watch, as if it had come earlier.
         WATCH.setRelease(this, (Watch) null);
         if (RecordFlag.REGISTRY) Registered.ends(this, false);
         return false;
-    }
-
-    /** Ends a session that is over from its start. */
-    void close() {
-        finish();
     }
 
     /**

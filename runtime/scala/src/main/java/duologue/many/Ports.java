@@ -91,7 +91,8 @@ final class Ports {
         size++;
         insert(member, hot.before);
         side.member = member;
-        side.state.expect(member.bell);
+        // Woken if the side is abandoned before the bell is registered.
+        side.state.flags.waiter = member.bell;
         if (RecordFlag.REGISTRY) {
             Registered.waits(side.state, true);
         }

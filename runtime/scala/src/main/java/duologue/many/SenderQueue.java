@@ -35,9 +35,8 @@ final class SenderQueue extends Waiter {
     /** Makes {@code waiter} wait for space. Returns false, without waiting, if there is some. The side is claimed. */
     boolean join(Waiter waiter, SideState state) {
         waiting.add(waiter);
-        state.expectRoom(this);
         // If it has already been removed, a wake-up is on its way.
-        return !state.hasSpace() || !waiting.remove(waiter);
+        return !rejoin(state) || !waiting.remove(waiter);
     }
 
     boolean isEmpty() {
@@ -48,7 +47,7 @@ final class SenderQueue extends Waiter {
      * Stores the queue again, because another waiter may have replaced it. Returns whether there is space. The side is claimed.
      */
     boolean rejoin(SideState state) {
-        state.expectRoom(this);
+        state.flags.spaceWaiter = this;
         return state.hasSpace();
     }
 
