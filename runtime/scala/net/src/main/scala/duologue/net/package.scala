@@ -123,11 +123,10 @@ package object net {
       open = channel
       channel.prepare()
       val isConnected = connect()
-      val answer = Dialogue(channel, deadline) { dialogue =>
-        if (!isConnected) dialogue.connect()
-        dialogue.secure()
-        greet(role, options, dialogue)
-      }
+      val dialogue = new Dialogue(channel, deadline)
+      if (!isConnected) dialogue.connect()
+      dialogue.secure()
+      val answer = greet(role, options, dialogue)
       val session = answer.session.getOrElse(throw new Refused(address, answer.verdict, answer.waitMillis))
       val fits = answer.verdict match {
         case Verdict.Equal    => session.fingerprint == Fingerprint.of(role.$protocol.fingerprint)

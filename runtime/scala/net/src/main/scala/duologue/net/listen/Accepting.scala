@@ -33,14 +33,12 @@ private[net] object Accepting {
     }
     try {
       channel.prepare()
-      val judged = Dialogue(channel, deadline) { dialogue =>
-        val judged = dialogue.readHello().map(_.flatMap { hello =>
-          name = Some(hello.name)
-          judge(side, hello, options)
-        })
-        judged.foreach(answer => dialogue.write(answer.fold(Answer.refusal(_), _._1).encode))
-        judged
-      }
+      val dialogue = new Dialogue(channel, deadline)
+      val judged = dialogue.readHello().map(_.flatMap { hello =>
+        name = Some(hello.name)
+        judge(side, hello, options)
+      })
+      judged.foreach(answer => dialogue.write(answer.fold(Answer.refusal(_), _._1).encode))
       judged match {
         case None                => throw refused(None, "the peer has sent something other than a hello", None)
         case Some(Left(verdict)) => throw refused(Some(verdict), "this side has refused the peer: " + Verdict.short(verdict), None)

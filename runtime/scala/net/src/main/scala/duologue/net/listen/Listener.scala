@@ -25,11 +25,8 @@ import scala.concurrent.duration.FiniteDuration
   *
   * Closing it stops listening, but does not end the sessions.
   */
-final class Listener private (
-    make: Listener.Make,
-    limits: Limits,
-    observer: Option[Observer]
-) extends AutoCloseable {
+final class Listener private (bound: Address.Bound, carrier: SocketChannel => Channel, isSecure: Boolean, limits: Limits, observer: Option[Observer])
+    extends AutoCloseable {
   import Listener.{Begin, Served, named}
 
   private val count = new AtomicInteger
@@ -37,7 +34,12 @@ final class Listener private (
   private val accepting = new ConcurrentHashMap[Role, Acceptor[Endpoint, Unit]]
   /** Sessions that wait to be accepted, each with what `admit` has returned for its peer. */
   private val queues = new ConcurrentLinkedQueue[LinkedBlockingQueue[(Endpoint, Any)]]
-  private val sessions = new Sessions
+  /** The sessions that are open, whether a handler has them or the program that accepted them. It refers to their connections, so a
+    * session that the program forgets is still found by the collector.
+    */
+  private val sessions = ConcurrentHashMap.newKeySet[Connection]()
+  /** Whether all sessions are ended, also those that begin later. */
+  @volatile private var areOver = false
   private val handshakes = Executors.newCachedThreadPool(named("duologue-hello-"))
   private val workers = Executors.newCachedThreadPool(named("duologue-session-"))
   @volatile private var served = Vector.empty[Served]
@@ -45,7 +47,7 @@ final class Listener private (
   @volatile private var isDraining = false
   private var acceptor: Thread = null
   private var isClosed = false
-  private val source = make(take, refuse)
+  private val source = new Silent(bound, carrier, isSecure, limits, take, refuse)
 
   /** The address, in which a port 0 is replaced by the one in use. */
   def address: String = source.address
@@ -169,7 +171,8 @@ final class Listener private (
       Thread.sleep(Listener.Look)
       ended = count.get == 0
     }
-    sessions.end()
+    areOver = true
+    sessions.forEach(_.end())
     close()
     workers.awaitTermination(Listener.Grace, TimeUnit.MILLISECONDS): Unit
     ended
@@ -238,16 +241,14 @@ final class Listener private (
     try {
       val channel = incoming.carry()
       open = channel
-      val judged = Dialogue(channel, incoming.deadline) { dialogue =>
-        dialogue.secure()
-        val judged = judge(dialogue, channel, hello => name = Some(hello.name))
-        isCounted = judged.exists(_.isRight)
-        judged.foreach {
-          case Left(verdict)           => dialogue.write(Answer.refusal(verdict).encode)
-          case Right((answer, _, _)) => dialogue.write(answer.encode)
-        }
-        judged
-      }
+      val dialogue = new Dialogue(channel, incoming.deadline)
+      dialogue.secure()
+      val judged = dialogue.readHello().map(_.flatMap { hello =>
+        name = Some(hello.name)
+        choose(hello, channel)
+      })
+      isCounted = judged.exists(_.isRight)
+      judged.foreach(answer => dialogue.write(answer.fold(Answer.refusal(_), _._1).encode))
       judged match {
         case Some(Right((answer, begin, hello))) =>
           isDone = true
@@ -268,13 +269,6 @@ final class Listener private (
       observer,
       new Observer.Refusal(isAccepting = true, name, peer, verdict, failure)
     )
-
-  /** `read` is called with the hello, if it can be read. */
-  private def judge(dialogue: Dialogue, channel: Channel, read: Hello => Unit): Option[Either[Int, (Answer, Begin, Hello)]] =
-    dialogue.readHello().map(_.flatMap { hello =>
-      read(hello)
-      choose(hello, channel)
-    })
 
   private def choose(hello: Hello, channel: Channel): Either[Int, (Answer, Begin, Hello)] =
     if (isDraining) Left(Verdict.Draining)
@@ -313,14 +307,18 @@ final class Listener private (
 
   private def begun(role: Role, channel: Channel, hello: Hello, verdict: Int, incoming: Incoming): role.$First = {
     def ended(connection: Connection): Unit = {
-      sessions.remove(connection)
+      sessions.remove(connection): Unit
       count.decrementAndGet(): Unit
       incoming.left()
     }
     val connection = new Connection(channel, ended(_))
     def seen = Reports.Seen(channel.peer, hello.fingerprint, verdict == Verdict.Accepted, hello.trace)
     val first = begin(role, connection, limits, hello.largest, hello.seconds, isAccepting = true, observer, seen)
-    sessions.add(connection)
+    sessions.add(connection): Unit
+    // Either this thread sees that the connection was closed, or that it is open is seen by the thread that closes it.
+    if (connection.isOver) sessions.remove(connection): Unit
+    // Likewise: either this thread ends the session, or the thread that ends all of them does.
+    else if (areOver) connection.end()
     first
   }
 
@@ -363,9 +361,6 @@ object Listener {
   private val Patience = 50L
   private val Grace = 1000L
 
-  /** Makes what accepts connections, from what takes them and what reports those that are closed: see [[Silent]]. */
-  private type Make = (Incoming => Boolean, (Incoming, Boolean) => Unit) => Silent
-
   /** Begins a session of a peer whose hello was answered with a verdict. */
   private type Begin = (Channel, Hello, Int, Incoming) => Unit
 
@@ -383,20 +378,14 @@ object Listener {
       limits: Limits = Limits(),
       tls: Option[SSLContext] = None,
       observer: Option[Observer] = None
-  ): Listener = {
-    val make: Make = Address(address) match {
-      case at @ Address.Tcp(_, _, true) =>
-        val context = tls.getOrElse(throw Tls.missing(address, "Listener(address, tls = Some(context))"))
-        // A context without TLS 1.3 fails here, and not for each peer.
-        Tls.server(context): Unit
-        onSocket(at.listen(), Secure.server(_, context), isSecure = true, limits)
-      case at => onSocket(at.listen(), new Plain(_), isSecure = false, limits)
-    }
-    new Listener(make, limits, observer)
+  ): Listener = Address(address) match {
+    case at @ Address.Tcp(_, _, true) =>
+      val context = tls.getOrElse(throw Tls.missing(address, "Listener(address, tls = Some(context))"))
+      // A context without TLS 1.3 fails here, and not for each peer.
+      Tls.server(context): Unit
+      new Listener(at.listen(), Secure.server(_, context), isSecure = true, limits, observer)
+    case at => new Listener(at.listen(), new Plain(_), isSecure = false, limits, observer)
   }
-
-  private def onSocket(bound: Address.Bound, carrier: SocketChannel => Channel, isSecure: Boolean, limits: Limits): Make =
-    (take, refuse) => new Silent(bound, carrier, isSecure, limits, take, refuse)
 
   private def named(prefix: String): ThreadFactory = {
     val count = new AtomicLong

@@ -132,8 +132,6 @@ private[net] object Dialogue {
   /** How long this side waits after a failed handshake, so that the peer can read why it failed, in nanoseconds. */
   private val Apology = 500000000L
 
-  def apply[T](channel: Channel, deadline: Long)(talk: Dialogue => T): T = talk(new Dialogue(channel, deadline))
-
   /** Closes a connection; failures are ignored. */
   def hangUp(channel: AutoCloseable): Unit =
     try channel.close()

@@ -1,5 +1,6 @@
 package duologue.net
 
+import duologue.Handover
 import java.nio.channels.{CancelledKeyException, ClosedChannelException, SelectionKey, Selector}
 import java.util.concurrent.ConcurrentLinkedQueue
 
@@ -88,53 +89,43 @@ private[net] object Reactor {
     selector.wakeup(): Unit
   }
 
-  private def run(): Unit =
-    while (true) {
-      try {
-        val ticks = !collecting.isEmpty
-        if (!requests.isEmpty) selector.selectNow(): Unit
-        else if (ticks) selector.select(Tick): Unit
-        else if (!beating.isEmpty) selector.select(Beat): Unit
-        else if (!grown.isEmpty) selector.select(Shrink): Unit
-        else selector.select(): Unit
-        if (ticks) tick()
-        shrinkAll()
-        if (System.nanoTime() - beatenAt >= Beat * 1000000L) {
-          beatenAt = System.nanoTime()
-          beating.removeIf(connection => !guarded(connection.beat())): Unit
-          beats += 1L
-        }
-        var left = Round
-        var request = requests.poll()
-        while (request != null) {
-          register(request)
-          left -= 1
-          request = if (left > 0) requests.poll() else null
-        }
-        val ready = selector.selectedKeys.iterator
-        while (ready.hasNext) {
-          val key = ready.next()
-          ready.remove()
-          serve(key)
-        }
-      } catch { case thrown: Throwable => report(thrown) }
-    }
+  private def run(): Unit = while (true) Handover.guarded(step())
 
-  /** An exception that the program's handler throws must not end the thread. */
-  private def report(thrown: Throwable): Unit = {
-    val thread = Thread.currentThread
-    try thread.getUncaughtExceptionHandler.uncaughtException(thread, thrown)
-    catch { case _: Throwable => () }
+  private def step(): Unit = {
+    val ticks = !collecting.isEmpty
+    if (!requests.isEmpty) selector.selectNow(): Unit
+    else if (ticks) selector.select(Tick): Unit
+    else if (!beating.isEmpty) selector.select(Beat): Unit
+    else if (!grown.isEmpty) selector.select(Shrink): Unit
+    else selector.select(): Unit
+    if (ticks) collecting.removeIf(connection => !guarded(connection.tick(Idle))): Unit
+    shrinkAll()
+    if (System.nanoTime() - beatenAt >= Beat * 1000000L) {
+      beatenAt = System.nanoTime()
+      beating.removeIf(connection => !guarded(connection.beat())): Unit
+      beats += 1L
+    }
+    var left = Round
+    var request = requests.poll()
+    while (request != null) {
+      register(request)
+      left -= 1
+      request = if (left > 0) requests.poll() else null
+    }
+    val ready = selector.selectedKeys.iterator
+    while (ready.hasNext) {
+      val key = ready.next()
+      ready.remove()
+      serve(key)
+    }
   }
 
   /** An exception from one connection must not affect the others; the connection is called again. */
-  private def guarded(use: => Boolean): Boolean =
-    try use
-    catch {
-      case thrown: Throwable =>
-        report(thrown)
-        true
-    }
+  private def guarded(use: => Boolean): Boolean = {
+    var again = true
+    Handover.guarded { again = use }
+    again
+  }
 
   private def register(watcher: Watcher): Unit =
     try {
@@ -163,14 +154,6 @@ private[net] object Reactor {
       val connection = first.connection
       if (guarded(connection.shrink())) grown.add(new Grown(connection, System.nanoTime() + Shrink * 1000000L)): Unit
       first = grown.peek()
-    }
-  }
-
-  private def tick(): Unit = {
-    val all = collecting.iterator
-    while (all.hasNext) {
-      val connection = all.next()
-      if (!guarded(connection.tick(Idle))) all.remove()
     }
   }
 }
