@@ -1,9 +1,9 @@
 package duologue;
 
+import java.util.Collections;
 import java.util.Map;
 import java.util.WeakHashMap;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Numbers of sessions, for texts that people read. A session gets its number when it is first asked for, and keeps it. The numbers
@@ -11,8 +11,7 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 public final class SessionNumber {
     private static final AtomicLong LAST = new AtomicLong();
-    private static final Map<Object, Long> GIVEN = new WeakHashMap<>();
-    private static final ReentrantLock LOCK = new ReentrantLock();
+    private static final Map<Object, Long> GIVEN = Collections.synchronizedMap(new WeakHashMap<>());
 
     private SessionNumber() {}
 
@@ -23,21 +22,11 @@ public final class SessionNumber {
 
     /** The number of this session. It is distinguished by identity: it must not define {@code equals}. */
     static long of(Object session) {
-        LOCK.lock();
-        try {
-            return GIVEN.computeIfAbsent(session, none -> next());
-        } finally {
-            LOCK.unlock();
-        }
+        return GIVEN.computeIfAbsent(session, none -> next());
     }
 
     /** Gives a new session a number from {@link #next}. */
     static void give(Object session, long number) {
-        LOCK.lock();
-        try {
-            GIVEN.put(session, number);
-        } finally {
-            LOCK.unlock();
-        }
+        GIVEN.put(session, number);
     }
 }

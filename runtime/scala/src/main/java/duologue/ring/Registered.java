@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 
 /**
  * The sessions of a process with a registry that have not ended, and what their sides do. The other methods are called only where
@@ -117,36 +117,35 @@ final class Registered {
 
     /** An endpoint of this turn, which sends or receives, was created: its side is in its state. */
     static void reaches(Cursor own, long turn, String state, boolean speaks) {
-                inside(() -> {
-            Registered entry = turn == 0 ? entry(own.pipe, own.isClient) : LIVE.get(own.pipe);
-            if (entry != null) {
-                Half half = entry.half(own);
+        inside(() -> {
+            if (turn == 0) {
+                enter(own.pipe, own.isClient);
+            }
+            change(own, (entry, half) -> {
                 half.state = state;
                 half.speaks = speaks;
-            }
+            });
         });
     }
 
-    private static Registered entry(Pipe pipe, boolean isClient) {
-        Registered entry = LIVE.get(pipe);
-        if (entry == null && (pipe.far == null || pipe.far.states() != leftOut)) {
-            boolean isHere = pipe.far == null;
+    private static void enter(Pipe pipe, boolean isClient) {
+        boolean isHere = pipe.far == null;
+        if (!LIVE.containsKey(pipe) && (isHere || pipe.far.states() != leftOut)) {
             Half client = new Half(isHere || isClient);
-            entry = new Registered(SessionNumber.of(pipe), pipe.protocol, client, new Half(isHere || !isClient));
+            Registered entry = new Registered(SessionNumber.of(pipe), pipe.protocol, client, new Half(isHere || !isClient));
             entry.since = System.nanoTime();
             LIVE.put(pipe, entry);
         }
-        return entry;
     }
 
     /** The endpoint belongs to the thread that calls. */
     static void adopts(Cursor side) {
-        change(side, half -> half.belongsTo(Thread.currentThread()));
+        change(side, (entry, half) -> half.belongsTo(Thread.currentThread()));
     }
 
     /** The thread that calls is about to send. */
     static void sends(Cursor side) {
-        change(side, half -> {
+        change(side, (entry, half) -> {
             half.belongsTo(Thread.currentThread());
             half.sends = true;
         });
@@ -154,7 +153,7 @@ final class Registered {
 
     /** What it was about to send was not sent. */
     static void takesBack(Cursor side) {
-        change(side, half -> {
+        change(side, (entry, half) -> {
             if (half.thread.refersTo(Thread.currentThread())) half.sends = false;
         });
     }
@@ -162,24 +161,20 @@ final class Registered {
     /** A message was sent or received. The side's next state follows, unless it was the last one. */
     static void passed(Cursor side, boolean isSent, boolean isLast) {
         long now = System.nanoTime();
-        inside(() -> {
-            Registered entry = LIVE.get(side.pipe);
-            if (entry != null) {
-                Half half = entry.half(side);
-                half.belongsTo(Thread.currentThread());
-                half.waits = false;
-                half.sends = false;
-                if (isLast) half.state = null;
-                if (isSent) half.sent++;
-                else half.received++;
-                if (isSent || side.pipe.far != null) entry.since = now;
-            }
+        change(side, (entry, half) -> {
+            half.belongsTo(Thread.currentThread());
+            half.waits = false;
+            half.sends = false;
+            if (isLast) half.state = null;
+            if (isSent) half.sent++;
+            else half.received++;
+            if (isSent || side.pipe.far != null) entry.since = now;
         });
     }
 
     /** The thread that calls waits, or with {@code isPassive} the side does, and no thread needs to wait for it. */
     static void waits(Cursor side, boolean isPassive) {
-        change(side, half -> {
+        change(side, (entry, half) -> {
             half.belongsTo(Thread.currentThread());
             half.begins(isPassive);
         });
@@ -187,7 +182,7 @@ final class Registered {
 
     /** The wait is over; a thread that has waited for space is about to send. */
     static void goesOn(Cursor side) {
-        change(side, half -> {
+        change(side, (entry, half) -> {
             half.sends = half.waits && half.forSpace;
             half.waits = false;
         });
@@ -195,32 +190,24 @@ final class Registered {
 
     /** The wait is over. */
     static void stopsWaiting(Cursor side) {
-        change(side, half -> half.waits = false);
+        change(side, (entry, half) -> half.waits = false);
     }
 
     /** The session is over for the side, which may have left it. */
     static void ends(Cursor side, boolean hasLeft) {
-        inside(() -> {
-            Registered entry = LIVE.get(side.pipe);
-            if (entry != null) {
-                Half half = entry.half(side);
-                half.isDone |= half.isNear;
-                half.hasLeft |= hasLeft;
-                half.waits = false;
-                boolean isOver = (entry.client.isDone || !entry.client.isNear) && (entry.server.isDone || !entry.server.isNear);
-                if (isOver) LIVE.remove(side.pipe);
-            }
+        change(side, (entry, half) -> {
+            half.isDone |= half.isNear;
+            half.hasLeft |= hasLeft;
+            half.waits = false;
+            boolean isOver = (entry.client.isDone || !entry.client.isNear) && (entry.server.isDone || !entry.server.isNear);
+            if (isOver) LIVE.remove(side.pipe);
         });
     }
 
-    private Half half(Cursor side) {
-        return side.isClient ? client : server;
-    }
-
-    private static void change(Cursor side, Consumer<Half> change) {
+    private static void change(Cursor side, BiConsumer<Registered, Half> change) {
         inside(() -> {
             Registered entry = LIVE.get(side.pipe);
-            if (entry != null) change.accept(entry.half(side));
+            if (entry != null) change.accept(entry, side.isClient ? entry.client : entry.server);
         });
     }
 

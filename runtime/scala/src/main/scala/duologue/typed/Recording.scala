@@ -57,16 +57,11 @@ object Recording {
     def happened(event: Event): Unit = ()
   }
 
-  /** What is known about a session. */
-  private final class Seen {
-    /** Of the server, and of the client. */
-    val isOver: Array[Boolean] = Array(false, false)
-  }
-
   private val lock = new ReentrantLock
   /** The states of the protocol whose sessions are not recorded. */
   @volatile private var leftOut = Array.empty[WireState]
-  private val sessions = new WeakHashMap[Pipe, Seen]
+  /** Whether a session is over, for its server and for its client. */
+  private val sessions = new WeakHashMap[Pipe, Array[Boolean]]
   @volatile private var monitor: Option[Monitor] = None
   private val prefix = System.getProperty("duologue.record.prefix", "")
   private val most = java.lang.Long.getLong("duologue.record.most", 1L << 30).longValue
@@ -220,7 +215,7 @@ object Recording {
   /** Notes that the session is over for this side. Returns whether it was not, and is recorded. */
   private def end(side: Side): Boolean = isRecorded(side) && {
     val own = side.state
-    val isOver = sessions.computeIfAbsent(own.pipe, (_: Pipe) => new Seen).isOver
+    val isOver = sessions.computeIfAbsent(own.pipe, (_: Pipe) => Array(false, false))
     val at = if (own.isClient) 1 else 0
     val was = isOver(at)
     isOver(at) = true
