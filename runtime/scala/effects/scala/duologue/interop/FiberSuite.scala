@@ -40,8 +40,17 @@ abstract class FiberSuite[F[_]] extends munit.FunSuite {
   protected def send[E <: SendEndpoint, R](endpoint: E)(message: E => R): F[R]
   protected def send[E <: SendEndpoint with Shareable](sender: SharedSender[E])(message: E => E): F[Unit]
 
-  /** Sends the numbers from 0 until `count`. */
-  protected def sendAll(client: numbers.client.Stream, count: Int): F[numbers.client.Stream]
+  /** Sends a stream of these values. */
+  protected def sendAll[E <: SendEndpoint, A](endpoint: E, values: List[A])(message: (E, A) => E): F[E]
+
+  /** Sends a stream that fails after these values. */
+  protected def sendFailing(endpoint: numbers.client.Stream, values: List[Long], failure: Throwable): F[Unit]
+
+  /** The values of a stream of messages, and what it has failed with. */
+  protected def receiveAll[M, A](endpoint: RecvEndpoint[M])(each: M => (A, Option[RecvEndpoint[M]])): F[(List[A], Option[Throwable])]
+
+  /** The first chunk of a stream of messages, of which no more is read. */
+  protected def receiveFirst[M, A](endpoint: RecvEndpoint[M])(each: M => (A, Option[RecvEndpoint[M]])): F[List[A]]
 
   // ---- what can be said with them
 
@@ -349,7 +358,7 @@ abstract class FiberSuite[F[_]] extends munit.FunSuite {
         }
     for {
       counting <- start(total(0L, 0))
-      sending <- all(clients)(client => start(sendAll(client, 100).map(abandon(_))))
+      sending <- all(clients)(client => start(sendAll(client, List.range(0L, 100L))((to, value: Long) => to.send(value)).map(abandon(_))))
       _ <- all(sending)(join(_))
       counted <- join(counting)
       empty <- attempt(receive(set))
@@ -383,6 +392,75 @@ abstract class FiberSuite[F[_]] extends munit.FunSuite {
       assert(sent.get <= received && received <= sent.get + stray, (sent.get, received).toString)
       assert(sent.get >= 8000)
       assert(closed.left.exists(_.isInstanceOf[IllegalStateException]))
+    }
+  })
+
+  // ---- streams
+
+  private def values(message: numbers.Stream): (Long, Option[numbers.server.Stream]) = message match {
+    case numbers.Stream.Send(value, next) => (value, Some(next))
+  }
+
+  test("a stream of values becomes a run of messages, and a run of messages a stream, whose end goes on")(succeed {
+    type Word = (String, Long)
+    def count(counting: word_count.server.Counting): F[Unit] =
+      receiveAll(counting) {
+        case word_count.Counting.Count(word, n, next) => (Right((word, n)): Either[word_count.server.Totals, Word], Some(next))
+        case word_count.Counting.Done(totals)         => (Left(totals), None)
+      }.flatMap { case (all, _) =>
+        val totals = all.collect { case Right(word) => word }.groupMapReduce(_._1)(_._2)(_ + _).toList.sorted
+        val end = all.collectFirst { case Left(end) => end }
+        sendAll(end.get, totals)((to, total: Word) => to.total(total._1, total._2)).map(_.end())
+      }
+    withService(word_count.init())(count) { client =>
+      val words = List.fill(5000)(List("the", "cat", "and", "the", "hat")).flatten
+      for {
+        told <- sendAll(client, words)((to, word: String) => to.count(word, 1L))
+        totals <- delay(told.done())
+        read <- receiveAll(totals) {
+          case word_count.Totals.Total(word, n, next) => (Some((word, n)), Some(next))
+          case word_count.Totals.End()                => (None, None)
+        }
+      } yield assertEquals(read._1.flatten, List(("and", 5000L), ("cat", 5000L), ("hat", 5000L), ("the", 10000L)))
+    }
+  })
+
+  test("messages that have arrived together are one chunk, and a stream that is not read to its end closes its session")(succeed {
+    val (server, client) = numbers.init()
+    val last = (1 to 200).foldLeft(client)((client, value) => client.send(value.toLong))
+    for {
+      first <- receiveFirst(server)(values(_))
+      refused <- closed(delay(last.send(0L)))
+    } yield {
+      assertEquals(first, List.range(1L, 201L))
+      assert(refused.isByPeer)
+    }
+  })
+
+  test("a stream fails when the peer closes the session, after everything that was sent")(succeed {
+    val (server, client) = numbers.init()
+    abandon(client.send(1L).send(2L))
+    receiveAll(server)(values(_)).map {
+      case (read, Some(closed: SessionClosed)) => assertEquals((read, closed.isByPeer), (List(1L, 2L), true))
+      case other                               => fail(other.toString)
+    }
+  })
+
+  test("a stream that fails while it is sent, or is stopped, closes its session")(succeed {
+    val (reader, writer) = numbers.init()
+    val (waiting, client) = numbers.init()
+    val full = (1 to 255).foldLeft(client)((client, _) => client.send(0L))
+    for {
+      failed <- attempt(sendFailing(writer, List(1L, 2L), new ArithmeticException("no")))
+      read <- receiveAll(reader)(values(_))
+      sending <- start(sendAll(full, List(1L))((to, value: Long) => to.send(value)))
+      _ <- until(Probe.waitsForSpace(full))
+      _ <- stop(sending)
+      left <- receiveAll(waiting)(values(_))
+    } yield {
+      assert(failed.left.exists(_.getMessage == "no"))
+      assertEquals((read._1, left._1.size), (List(1L, 2L), 255))
+      for (end <- List(read._2, left._2)) assert(end.exists { case closed: SessionClosed => closed.isByPeer; case _ => false })
     }
   })
 

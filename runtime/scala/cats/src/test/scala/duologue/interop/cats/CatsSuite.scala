@@ -39,8 +39,15 @@ final class CatsSuite extends FiberSuite[IO] {
   protected def receive[M, A](set: PortSet[M, A]): IO[PortSet.Event[M, A]] = adapter.receive[IO](set)
   protected def send[E <: SendEndpoint, R](endpoint: E)(message: E => R): IO[R] = adapter.send[IO](endpoint)(message)
   protected def send[E <: SendEndpoint with Shareable](sender: SharedSender[E])(message: E => E): IO[Unit] = adapter.send[IO](sender)(message)
-  protected def sendAll(client: numbers.client.Stream, count: Int): IO[numbers.client.Stream] =
-    Stream.range(0, count).through(adapter.sendPipe[IO](client)((to, value: Int) => to.send(value.toLong))).compile.lastOrError
+  protected def sendAll[E <: SendEndpoint, A](endpoint: E, values: List[A])(message: (E, A) => E): IO[E] =
+    Stream.emits(values).through(adapter.sendPipe[IO](endpoint)(message)).compile.lastOrError
+  protected def sendFailing(endpoint: numbers.client.Stream, values: List[Long], failure: Throwable): IO[Unit] =
+    (Stream.emits(values) ++ Stream.raiseError[IO](failure))
+      .through(adapter.sendPipe[IO](endpoint)((to, value: Long) => to.send(value))).compile.drain
+  protected def receiveAll[M, A](endpoint: RecvEndpoint[M])(each: M => (A, Option[RecvEndpoint[M]])): IO[(List[A], Option[Throwable])] =
+    adapter.receiveStream[IO](endpoint)(each).attempt.compile.toList.map(all => (all.flatMap(_.toOption), all.flatMap(_.left.toOption).headOption))
+  protected def receiveFirst[M, A](endpoint: RecvEndpoint[M])(each: M => (A, Option[RecvEndpoint[M]])): IO[List[A]] =
+    adapter.receiveStream[IO](endpoint)(each).chunks.head.compile.lastOrError.map(_.toList)
 
   test("a service's side is left when it ends or fails, and what it fails with is reported")(succeed {
     def asked(serving: IO[Unit]) = adapter.service[IO](bank.init())(_ => serving).use { client =>

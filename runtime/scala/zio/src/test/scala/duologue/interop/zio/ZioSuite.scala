@@ -36,8 +36,14 @@ final class ZioSuite extends FiberSuite[Task] {
   protected def receive[M, A](set: PortSet[M, A]): Task[PortSet.Event[M, A]] = adapter.receive(set)
   protected def send[E <: SendEndpoint, R](endpoint: E)(message: E => R): Task[R] = adapter.send(endpoint)(message)
   protected def send[E <: SendEndpoint with Shareable](sender: SharedSender[E])(message: E => E): Task[Unit] = adapter.send(sender)(message)
-  protected def sendAll(client: numbers.client.Stream, count: Int): Task[numbers.client.Stream] =
-    ZStream.range(0, count).run(adapter.sendSink(client)((to, value: Int) => to.send(value.toLong)))
+  protected def sendAll[E <: SendEndpoint, A](endpoint: E, values: List[A])(message: (E, A) => E): Task[E] =
+    ZStream.fromIterable(values).run(adapter.sendSink(endpoint)(message))
+  protected def sendFailing(endpoint: numbers.client.Stream, values: List[Long], failure: Throwable): Task[Unit] =
+    (ZStream.fromIterable(values) ++ ZStream.fail(failure)).run(adapter.sendSink(endpoint)((to, value: Long) => to.send(value))).unit
+  protected def receiveAll[M, A](endpoint: RecvEndpoint[M])(each: M => (A, Option[RecvEndpoint[M]])): Task[(List[A], Option[Throwable])] =
+    adapter.receiveStream(endpoint)(each).either.runCollect.map(all => (all.toList.flatMap(_.toOption), all.toList.flatMap(_.left.toOption).headOption))
+  protected def receiveFirst[M, A](endpoint: RecvEndpoint[M])(each: M => (A, Option[RecvEndpoint[M]])): Task[List[A]] =
+    adapter.receiveStream(endpoint)(each).chunks.runHead.map(_.toList.flatten)
 
   override protected def stray: Int = 8
 
