@@ -128,12 +128,9 @@ pub mod generated {
 /// What transports are built from: the other side of a session whose peer is in another process. Programs use
 /// `duologue-net` or `duologue-shm` instead: the names here may change.
 pub mod transport {
-    pub use crate::floor::backoff::BeforeSleep;
     pub use crate::floor::barrier::is_there as has_barrier;
     pub use crate::floor::deadline::Deadline;
-    pub use crate::floor::guard::guarded;
-    #[doc(hidden)]
-    pub use crate::floor::lock as sync;
+    pub use crate::floor::waiting::{guarded, BeforeSleep};
     pub use crate::remote::decoder::{Decoder, Malformed};
     pub use crate::remote::encoder::Encoder;
     pub use crate::remote::far_end::{Armed, FarEnd, Forwarded, Next, Role};
@@ -144,6 +141,11 @@ pub mod transport {
     pub use crate::remote::wire::Size;
     pub use crate::ring::driver::{Ahead, Driver, Reason, Why};
     pub use crate::typed::recorder::Entry;
+
+    #[doc(hidden)]
+    pub mod sync {
+        pub use crate::floor::waiting::{lock, try_lock, wait};
+    }
 }
 
 /// What the macros' expansions call.

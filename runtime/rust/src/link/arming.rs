@@ -29,10 +29,10 @@ use std::task::Waker;
 use std::time::Instant;
 
 use super::credit::Space;
-use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
-use crate::floor::cpu::Cpu;
-use crate::floor::wait_slot::{WaitSlot, Waiter};
+use crate::floor::barrier::Cpu;
+use crate::floor::waiting::Backoff;
+use crate::floor::waiting::{WaitSlot, Waiter};
 use crate::ring::credit_word::Credit;
 use crate::ring::driver::Driver;
 use crate::ring::flags::Report;

@@ -15,7 +15,7 @@
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 use crate::floor::layout::Layout;
-use crate::floor::wait_slot::Waiter;
+use crate::floor::waiting::Waiter;
 use crate::ring::credit_word::{Credit, Segment};
 use crate::ring::pipe::Pipe;
 use crate::ring::word::Awaitable;

@@ -38,10 +38,10 @@
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::arming::Wait;
-use crate::floor::backoff::Backoff;
 use crate::floor::barrier;
-use crate::floor::guard::guarded;
-use crate::floor::wait_slot::Waiter;
+use crate::floor::waiting::guarded;
+use crate::floor::waiting::Backoff;
+use crate::floor::waiting::Waiter;
 use crate::ring::driver::Ahead;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;

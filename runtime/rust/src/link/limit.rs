@@ -2,7 +2,7 @@
 //!
 //! What waits asks for the limit only where it is about to sleep, so a session without a limit pays nothing, and neither
 //! does a message that is found, or sent, without waiting. A thread that waits for one session sleeps until the limit;
-//! what else waits is woken by an alarm (`floor::alarm`). From then on the side is *late*: it counts as ready, because its next operation
+//! what else waits is woken by an alarm (`floor::deadline`). From then on the side is *late*: it counts as ready, because its next operation
 //! does not wait, and that operation closes the session if it would have to wait.
 //!
 //! Whether a side has a limit is noted in the line in which it reports that it waits, and the limit itself is in a box that
@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::task::Waker;
 use std::time::Instant;
 
-use crate::floor::alarm::SideLimit;
+use crate::floor::deadline::SideLimit;
 use crate::ring::pipe::Pipe;
 
 impl Pipe {

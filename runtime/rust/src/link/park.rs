@@ -1,12 +1,12 @@
-//! Blocking a thread until an endpoint is ready. How it waits before it sleeps is decided in `floor::backoff`.
+//! Blocking a thread until an endpoint is ready. How it waits before it sleeps is decided in `floor::waiting`.
 
 use std::time::Instant;
 
 use super::arming::Wait;
-use crate::floor::backoff::BeforeSleep;
 use crate::floor::deadline::{self, earlier};
 use crate::floor::sync::current;
-use crate::floor::wait_slot::Waiter;
+use crate::floor::waiting::BeforeSleep;
+use crate::floor::waiting::Waiter;
 use crate::ring::line_word::LineWord;
 use crate::ring::pipe::{Found, Pipe};
 

@@ -21,7 +21,7 @@
 
 use std::sync::atomic::Ordering::Acquire;
 
-use crate::floor::backoff::Backoff;
+use crate::floor::waiting::Backoff;
 use crate::ring::driver::Why;
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::pipe::{Found, Pipe};

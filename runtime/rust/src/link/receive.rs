@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::drop_queue;
 use crate::floor::layout::{Layout, Part};
-use crate::floor::wait_slot::{with_each, Waiter};
+use crate::floor::waiting::{with_each, Waiter};
 use crate::ring::line_word::LineWord;
 use crate::ring::pipe::{Found, Pipe};
 use crate::ring::position::Position;

@@ -4,7 +4,7 @@ use super::arming::Wait;
 use super::credit::Space;
 use super::publish::{Forwards, Sent, Step, Then, Unsent};
 use crate::floor::layout::{Capacity, Layout, Part, Slot};
-use crate::floor::wait_slot::Waiter;
+use crate::floor::waiting::Waiter;
 use crate::ring::line_word::LineWord;
 use crate::ring::observer::Names;
 use crate::ring::pipe::{Found, Pipe};

@@ -9,12 +9,12 @@ use std::pin::{pin, Pin};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use crate::floor::backoff::BeforeSleep;
 use crate::floor::barrier;
 use crate::floor::deadline::{self, earlier};
 use crate::floor::fairness;
 use crate::floor::sync::current;
-use crate::floor::wait_slot::{with_each, Waiter};
+use crate::floor::waiting::BeforeSleep;
+use crate::floor::waiting::{with_each, Waiter};
 use crate::typed::futures::Watch;
 
 /// The first endpoint that is ready, beginning at `start`.

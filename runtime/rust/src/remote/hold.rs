@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::PoisonError;
 use std::task::Waker;
 
-use crate::floor::guard::guarded;
 use crate::floor::sync::{Mutex, MutexGuard};
+use crate::floor::waiting::guarded;
 
 /// Whether a side that does not wait is held back.
 #[derive(Default)]

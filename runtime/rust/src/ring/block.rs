@@ -16,10 +16,10 @@ use super::line_word::LineWord;
 use super::position::{renewed, Position, RENEWAL};
 use super::task_note::TaskNote;
 use super::word::Shared;
-use crate::floor::cpu::Cpu;
+use crate::floor::barrier::Cpu;
 use crate::floor::layout::{Layout, Part, HEADER};
 use crate::floor::pool::{self, Link};
-use crate::floor::wait_slot::WaitSlot;
+use crate::floor::waiting::WaitSlot;
 
 /// A state, as its receiver sees it where the state's type is not known. There is at least one value for each state, so
 /// its address also shows that a state is the same as the one before.

@@ -12,7 +12,7 @@ use std::task::Waker;
 use std::time::Instant;
 
 use super::observer::Observed;
-use crate::floor::alarm::SideLimit;
+use crate::floor::deadline::SideLimit;
 
 /// Why a session was closed before its protocol ended.
 // As wide as the value that a successful receive returns in its place: with a narrower one, the compiler stores the next

@@ -9,7 +9,7 @@
 //! ```
 
 use super::word::{word, Awaitable};
-use crate::floor::cpu::Cpu;
+use crate::floor::barrier::Cpu;
 use crate::floor::layout::Layout;
 
 /// The word of a line.

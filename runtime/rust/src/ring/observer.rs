@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 
 #[cfg(feature = "registry")]
 use super::usage::Usage;
-use crate::floor::guard::guarded;
 use crate::floor::sync::{Mutex, MutexGuard};
+use crate::floor::waiting::guarded;
 
 /// How many events may wait for a slow observer. Further messages and runs are not reported, but they are counted.
 const MOST_WAITING: usize = 1 << 10;

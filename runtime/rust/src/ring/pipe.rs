@@ -18,7 +18,7 @@ use super::task_note::TaskNote;
 use super::word::Shared;
 use crate::floor::barrier;
 use crate::floor::layout::{Layout, Part};
-use crate::floor::wait_slot::{PendingWake, WaitSlot};
+use crate::floor::waiting::{PendingWake, WaitSlot};
 
 /// What a receiver finds in its next slot.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::thread;
 
-use crate::floor::wait_slot::{pointers, Waiter};
+use crate::floor::waiting::{pointers, Waiter};
 
 /// What a thread or task does with an endpoint. The states are those that follow; `None` after the last message.
 #[derive(Debug)]

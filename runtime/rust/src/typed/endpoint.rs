@@ -8,7 +8,7 @@ use super::ends::{Branch, Receiver, Sender};
 use super::error::{Closed, SendError, TryRecvError};
 use super::scheme::{End, Finish, Finished, Follow, State, Stay, Transition, Turn};
 use crate::floor::layout::{Capacity, Layout, Session, Slot};
-use crate::floor::wait_slot::PendingWake;
+use crate::floor::waiting::PendingWake;
 use crate::link::park;
 use crate::link::publish::{Forwards, Sent, Step, Then, Unsent};
 use crate::ring::block::StateInfo;

@@ -11,8 +11,8 @@ use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
-use crate::floor::guard::{discard, guarded};
-use crate::floor::lock;
+use crate::floor::waiting;
+use crate::floor::waiting::{discard, guarded};
 use crate::ring::observer::{End, Message, Observer, Session, Side};
 
 /// How many bytes of lines may wait for the writer, unless the program says otherwise.
@@ -110,11 +110,11 @@ struct Seen {
 
 impl Shared {
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        lock::lock(&self.queue)
+        waiting::lock(&self.queue)
     }
 
     fn wait<'a>(&'a self, queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
-        lock::wait(&self.queue, &self.changed, queue, None)
+        waiting::wait(&self.queue, &self.changed, queue, None)
     }
 
     /// Writes what is added, until the recorder ends.

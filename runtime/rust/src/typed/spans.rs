@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use tracing::{debug, enabled, info, info_span, trace, Level, Span};
 
-use crate::floor::lock::lock;
+use crate::floor::waiting::lock;
 use crate::ring::observer::{End, Message, Observer, Run, Session};
 
 /// Opens a span for each session within this process, with the feature `tracing`.

@@ -20,7 +20,7 @@ use std::task::Waker;
 
 use super::Wait;
 use crate::floor::barrier;
-use crate::floor::wait_slot::{pointers, WaitSlot, Waiter};
+use crate::floor::waiting::{pointers, WaitSlot, Waiter};
 use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::line_word::LineWord;
 use crate::ring::pipe::{Found, Pipe};

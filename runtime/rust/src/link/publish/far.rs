@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use super::{Forwards, LeavesInPanic, Left, Noticed, Step, Then, Unsent};
 use crate::floor::barrier;
 use crate::floor::layout::Layout;
-use crate::floor::wait_slot::PendingWake;
+use crate::floor::waiting::PendingWake;
 use crate::link::leave::Ending;
 use crate::ring::driver::Ahead;
 use crate::ring::flags::PeerFlags;

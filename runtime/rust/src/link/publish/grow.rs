@@ -45,7 +45,7 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use super::{Ending, Left, Noticed, Sent, Then, Unsent};
-use crate::floor::wait_slot::PendingWake;
+use crate::floor::waiting::PendingWake;
 use crate::ring::flags::Report;
 use crate::ring::pipe::Pipe;
 use crate::ring::word::Awaitable;

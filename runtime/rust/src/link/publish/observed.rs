@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering::AcqRel;
 use std::sync::Arc;
 
 use super::{Forwards, Step, Then};
-use crate::floor::guard::guarded;
-use crate::floor::wait_slot::PendingWake;
+use crate::floor::waiting::guarded;
+use crate::floor::waiting::PendingWake;
 use crate::ring::pipe::Pipe;
 #[cfg(feature = "registry")]
 use crate::ring::usage::{Owner, Usage};

@@ -14,7 +14,7 @@
 //!   word zero and lists the panel again. Adding panels and taking the list are read-modify-writes of `first`, too.
 //! - *No sleep is missed.* To sleep, the set puts its waiter into the waiter slot and changes `first` from empty to
 //!   `SLEEPS`, which fails if a panel is there. A ring that finds `SLEEPS` replaces it and thereby takes over the
-//!   waiter: the order is that of the changes to `first`, and the argument is that of `floor::wait_slot`.
+//!   waiter: the order is that of the changes to `first`, and the argument is that of `floor::waiting`.
 //! - *Lifetime.* Wakers own their panel, and panels own their doorbell. The set owns all panels while it follows links.
 
 use std::mem::ManuallyDrop;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
 use crate::floor::sync::{AtomicPtr, AtomicU64};
-use crate::floor::wait_slot::{WaitSlot, Waiter};
+use crate::floor::waiting::{WaitSlot, Waiter};
 
 /// How many members share a panel: the bits of a word.
 pub(super) const BELLS: usize = 64;
@@ -38,7 +38,7 @@ pub(super) struct Doorbell {
     slot: WaitSlot,
 }
 
-// SAFETY: the waiter slot is used as `wait_slot` requires: by the set, which alone sleeps and retracts, and by the ring
+// SAFETY: the waiter slot is used as `floor::waiting` requires: by the set, which alone sleeps and retracts, and by the ring
 // that lowered the flag `SLEEPS`. Waiters are `Send`. The pointer is followed only by the set, which owns the panels.
 unsafe impl Sync for Doorbell {}
 // SAFETY: as above; nothing in it is tied to a thread.

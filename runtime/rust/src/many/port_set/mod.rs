@@ -20,11 +20,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use crate::floor::backoff::BeforeSleep;
 use crate::floor::barrier;
 use crate::floor::deadline;
 use crate::floor::sync::current;
-use crate::floor::wait_slot::Waiter;
+use crate::floor::waiting::BeforeSleep;
+use crate::floor::waiting::Waiter;
 use crate::many::ports::Receive;
 use crate::typed::error::{Closed, TryRecvError};
 use doorbell::{Doorbell, Panel, BELLS};

@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use crate::floor::lock::lock;
+use crate::floor::waiting::lock;
 use crate::ring::observer::{End, Message, Observer, Run, Session, Side};
 #[cfg(feature = "registry")]
 use crate::ring::usage::Usage;
