@@ -29,18 +29,13 @@ use std::task::Waker;
 use std::time::Instant;
 
 use super::credit::Space;
-use crate::floor::barrier;
-use crate::floor::barrier::Cpu;
-use crate::floor::waiting::Backoff;
-use crate::floor::waiting::{WaitSlot, Waiter};
-use crate::ring::credit_word::Credit;
+use crate::floor::barrier::{self, Cpu};
+use crate::floor::waiting::{Backoff, WaitSlot, Waiter};
 use crate::ring::driver::Driver;
-use crate::ring::flags::Report;
-use crate::ring::line_word::LineWord;
 use crate::ring::pipe::{Found, Pipe};
 #[cfg(feature = "registry")]
 use crate::ring::usage::Usage;
-use crate::ring::word::Shared;
+use crate::ring::words::{Credit, LineWord, Report, Shared};
 
 mod task;
 

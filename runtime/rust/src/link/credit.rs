@@ -16,9 +16,8 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 use crate::floor::layout::Layout;
 use crate::floor::waiting::Waiter;
-use crate::ring::credit_word::{Credit, Segment};
 use crate::ring::pipe::Pipe;
-use crate::ring::word::Awaitable;
+use crate::ring::words::{Awaitable, Credit, Segment};
 
 /// Whether the sender may write into its next line.
 pub(crate) enum Space {

@@ -16,9 +16,9 @@
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use crate::floor::layout::{Layout, Part};
-use crate::ring::credit_word::Segment;
-use crate::ring::laps::TOO_OLD;
+use crate::ring::block::TOO_OLD;
 use crate::ring::pipe::Pipe;
+use crate::ring::words::Segment;
 
 /// How many laps have ended early, and how many have continued, so that models can check what they explore.
 #[cfg(duologue_loom)]

@@ -39,14 +39,10 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use super::arming::Wait;
 use crate::floor::barrier;
-use crate::floor::waiting::guarded;
-use crate::floor::waiting::Backoff;
-use crate::floor::waiting::Waiter;
+use crate::floor::waiting::{guarded, Backoff, Waiter};
 use crate::ring::driver::Ahead;
-use crate::ring::flags::{PeerFlags, Report};
-use crate::ring::line_word::LineWord;
 use crate::ring::pipe::{Found, Pipe};
-use crate::ring::word::Awaitable;
+use crate::ring::words::{Awaitable, LineWord, PeerFlags, Report};
 
 /// What a sender finds when it announces its end.
 pub(super) enum Ending {

@@ -11,7 +11,7 @@
 //!   asymmetric barrier. The receiver marks the word as awaited or dead with a compare-and-swap, the sender publishes
 //!   with a swap, and the order of these two operations on the word decides. Nothing else is needed.
 //! - *Stored*, in runs. The sender stores the word and then reads the receiver's flags, which are in another cache line
-//!   (see `ring::flags`). This costs no read-modify-write, and the line does not have to wait for one, so a run of
+//!   (see `ring::words`). This costs no read-modify-write, and the line does not have to wait for one, so a run of
 //!   three messages is as fast as one message. A receiver that sleeps pays for the barrier (see `floor::barrier`).
 //!
 //! A task that waits in runs would pay with every message, so it announces in its flags that it is a task. A sender

@@ -5,10 +5,9 @@ use std::time::Instant;
 use super::arming::Wait;
 use crate::floor::deadline::{self, earlier};
 use crate::floor::sync::current;
-use crate::floor::waiting::BeforeSleep;
-use crate::floor::waiting::Waiter;
-use crate::ring::line_word::LineWord;
+use crate::floor::waiting::{BeforeSleep, Waiter};
 use crate::ring::pipe::{Found, Pipe};
+use crate::ring::words::LineWord;
 
 /// Whether the awaited endpoint is ready. If the peer is in another process, also checks what has arrived from there.
 pub(crate) fn is_ready(wait: Wait<'_>) -> bool {

@@ -23,9 +23,8 @@ use std::sync::atomic::Ordering::Acquire;
 
 use crate::floor::waiting::Backoff;
 use crate::ring::driver::Why;
-use crate::ring::flags::{PeerFlags, Report};
 use crate::ring::pipe::{Found, Pipe};
-use crate::ring::position::Key;
+use crate::ring::words::{Key, PeerFlags, Report};
 
 impl Pipe {
     /// Whether the peer has announced that it disconnects, or has disconnected.

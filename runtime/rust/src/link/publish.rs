@@ -11,16 +11,13 @@ use super::arming::Wait;
 use super::credit::Space;
 use super::leave::Ending;
 use super::park;
-use crate::floor::barrier;
-use crate::floor::barrier::Cpu;
+use crate::floor::barrier::{self, Cpu};
 use crate::floor::layout::Layout;
 use crate::floor::waiting::PendingWake;
 use crate::ring::driver::Why;
-use crate::ring::flags::{PeerFlags, Report};
-use crate::ring::line_word::LineWord;
 use crate::ring::observer::Names;
 use crate::ring::pipe::Pipe;
-use crate::ring::word::Awaitable;
+use crate::ring::words::{Awaitable, LineWord, PeerFlags, Report};
 
 #[cfg(duologue_loom)]
 pub use grow::model_growth;

@@ -7,9 +7,9 @@ use std::time::Instant;
 use super::drop_queue;
 use crate::floor::layout::{Layout, Part};
 use crate::floor::waiting::{with_each, Waiter};
-use crate::ring::line_word::LineWord;
 use crate::ring::pipe::{Found, Pipe};
 use crate::ring::position::Position;
+use crate::ring::words::LineWord;
 
 impl Pipe {
     /// Like [`Pipe::find`], but if there is nothing and the peer is in another process, also checks what has arrived

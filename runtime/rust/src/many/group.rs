@@ -13,8 +13,7 @@ use crate::floor::barrier;
 use crate::floor::deadline::{self, earlier};
 use crate::floor::fairness;
 use crate::floor::sync::current;
-use crate::floor::waiting::BeforeSleep;
-use crate::floor::waiting::{with_each, Waiter};
+use crate::floor::waiting::{with_each, BeforeSleep, Waiter};
 use crate::typed::futures::Watch;
 
 /// The first endpoint that is ready, beginning at `start`.

@@ -29,8 +29,7 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use crate::floor::sync::{current, park, Mutex, MutexGuard};
-use crate::floor::waiting::BeforeSleep;
-use crate::floor::waiting::{with_each, PendingWake, Waiter};
+use crate::floor::waiting::{with_each, BeforeSleep, PendingWake, Waiter};
 use crate::link::publish::{Forwards, Unsent};
 use crate::ring::driver::{Ahead, Driver, Why};
 use crate::ring::observer::Watched;

@@ -8,17 +8,13 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
-use super::credit_word::Credit;
 use super::driver::{Attached, What};
-use super::flags::PeerFlags;
-use super::laps::Laps;
-use super::line_word::LineWord;
 use super::position::{renewed, Position, RENEWAL};
-use super::task_note::TaskNote;
-use super::word::Shared;
+use super::words::{Credit, LineWord, PeerFlags, Shared, TaskNote};
 use crate::floor::barrier::Cpu;
 use crate::floor::layout::{Layout, Part, HEADER};
 use crate::floor::pool::{self, Link};
+use crate::floor::sync::AtomicBool;
 use crate::floor::waiting::WaitSlot;
 
 /// A state, as its receiver sees it where the state's type is not known. There is at least one value for each state, so
@@ -543,6 +539,31 @@ impl Block {
             }
             block.drop_in_place();
             dealloc(block.as_ptr().cast(), Block::memory(&layout, part));
+        }
+    }
+}
+
+/// Lines that this many laps have skipped are cleared before the next lap that has them, because a stamp there could
+/// match a later epoch. Turns alone do not let a stamp grow older than `RENEWAL`. Laps that end early can count twice,
+/// in a run before the turns and in one after them: a lap that continues past the early end, and turns before it
+/// reaches the lines, ends the count but leaves the stamps. So both counts together are at most half of `RENEWAL`.
+pub(crate) const TOO_OLD: u32 = RENEWAL / 4;
+
+/// What the sender of a run records about its laps: see `link::lap`.
+pub(crate) struct Laps {
+    /// What the sender decided last: whether a lap continues past the early end. The receiver reads this.
+    pub(crate) go_on: AtomicBool,
+    /// How many laps in a row have skipped the lines after the early end, or `TOO_OLD` if these lines are not
+    /// initialized. Only the sender accesses it.
+    pub(crate) skipped: UnsafeCell<u32>,
+}
+
+impl Laps {
+    /// For a block in which only the near lines are initialized.
+    pub(crate) fn new() -> Laps {
+        Laps {
+            go_on: AtomicBool::new(false),
+            skipped: UnsafeCell::new(TOO_OLD),
         }
     }
 }

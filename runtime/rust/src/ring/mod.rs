@@ -21,16 +21,10 @@
 //!   uses them.
 
 pub(crate) mod block;
-pub(crate) mod credit_word;
 pub(crate) mod driver;
-pub(crate) mod flags;
-pub(crate) mod laps;
-pub(crate) mod line_word;
 pub(crate) mod observer;
 pub(crate) mod pipe;
 pub(crate) mod position;
-pub(crate) mod task_note;
 #[cfg(feature = "registry")]
 pub(crate) mod usage;
-
-pub(crate) mod word;
+pub(crate) mod words;

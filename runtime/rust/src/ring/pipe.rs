@@ -1,21 +1,24 @@
 //! One side of a session without its types: the block, and the side's position in it.
-
-mod attached;
-mod large;
+//!
+//! # Safety of what accesses the block
+//!
+//! The session is ended only by consuming its last [`Pipe`], or after the peer did the same and reported it; as long as a
+//! `Pipe` is used, its session is allocated. A side that is still in the small block keeps both blocks. Accessors access single
+//! fields through the raw pointer, so that no reference to the whole header exists while the peer ends the session.
 
 use std::ops::Range;
 use std::ptr::{addr_of, NonNull};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::Arc;
 
-use super::block::{Block, PrivateSide, PublicSide, StateInfo};
-use super::credit_word::Credit;
-use super::flags::PeerFlags;
-use super::laps::Laps;
-use super::line_word::LineWord;
+use super::block::{Block, Laps, PrivateSide, PublicSide, StateInfo};
+use super::driver::{Attached, Driver, What};
+use super::observer::{next_number, Observed, Watched};
 use super::position::Position;
-use super::task_note::TaskNote;
-use super::word::Shared;
+#[cfg(feature = "registry")]
+use super::usage::Usage;
+use super::words::{Credit, LineWord, PeerFlags, Shared, TaskNote};
 use crate::floor::barrier;
 use crate::floor::layout::{Layout, Part};
 use crate::floor::waiting::{PendingWake, WaitSlot};
@@ -76,14 +79,10 @@ impl Pipe {
         (side(0), side(1))
     }
 
-    // SAFETY of the accessors below: the session is ended only by consuming its last `Pipe`, or after the peer did the
-    // same and reported it; as long as a `Pipe` is used, its session is allocated. They access single fields through
-    // the raw pointer, so that no reference to the whole header exists while the peer ends the session.
-
     /// Reports to loom that the session is used here, so that it must not have ended.
     #[inline(always)]
     fn lives(&self) {
-        // SAFETY: as above.
+        // SAFETY: see the module.
         #[cfg(duologue_loom)]
         unsafe { &*addr_of!((*self.block.as_ptr()).life) }.with(|_| {});
     }
@@ -91,7 +90,7 @@ impl Pipe {
     #[inline(always)]
     pub(crate) fn word_of(&self, layout: &Layout, line: usize) -> &Shared<LineWord> {
         self.lives();
-        // SAFETY: as above; positions stay below the number of lines.
+        // SAFETY: see the module; positions stay below the number of lines.
         unsafe { &*Block::word(self.block, layout, line) }
     }
 
@@ -109,20 +108,20 @@ impl Pipe {
     #[inline]
     pub(crate) fn layout(&self) -> &Layout {
         self.lives();
-        // SAFETY: as above; it never changes.
+        // SAFETY: see the module; it never changes.
         unsafe { &*addr_of!((*self.block.as_ptr()).private[self.at.side()].layout) }
     }
 
     #[inline]
     fn public(&self, side: usize) -> *const PublicSide {
         self.lives();
-        // SAFETY: as above; there are two sides.
+        // SAFETY: see the module; there are two sides.
         unsafe { addr_of!((*self.block.as_ptr()).public[side]) }
     }
 
     #[inline]
     pub(crate) fn flags(&self, side: usize) -> &Shared<PeerFlags> {
-        // SAFETY: as above.
+        // SAFETY: see the module.
         unsafe { &*addr_of!((*self.public(side)).flags) }
     }
 
@@ -133,13 +132,13 @@ impl Pipe {
 
     /// What this side has recorded about being a task.
     pub(crate) fn task_note(&self) -> &Shared<TaskNote> {
-        // SAFETY: as above; the other side never accesses it.
+        // SAFETY: see the module; the other side never accesses it.
         unsafe { &*addr_of!((*self.public(self.at.side())).task) }
     }
 
     /// This side's ticket for the barrier, from when it last yielded instead of waiting.
     pub(crate) fn ticket(&self) -> &AtomicU64 {
-        // SAFETY: as above; the other side never accesses it.
+        // SAFETY: see the module; the other side never accesses it.
         unsafe { &*addr_of!((*self.public(self.at.side())).ticket) }
     }
 
@@ -150,13 +149,13 @@ impl Pipe {
 
     #[inline]
     pub(crate) fn slot(&self) -> *const WaitSlot {
-        // SAFETY: as above.
+        // SAFETY: see the module.
         unsafe { addr_of!((*self.public(self.at.side())).slot) }
     }
 
     #[inline]
     fn slot_of_peer(&self) -> *const WaitSlot {
-        // SAFETY: as above.
+        // SAFETY: see the module.
         unsafe { addr_of!((*self.public(self.peer())).slot) }
     }
 
@@ -179,7 +178,7 @@ impl Pipe {
     /// Like [`Pipe::private`], for a caller that knows which side this is.
     #[inline(always)]
     pub(crate) fn private_of(&self, side: usize) -> &PrivateSide {
-        // SAFETY: as above; the other side never accesses it.
+        // SAFETY: see the module; the other side never accesses it.
         unsafe { &*addr_of!((*self.block.as_ptr()).private[side]) }
     }
 
@@ -208,19 +207,19 @@ impl Pipe {
 
     /// What the sender records about its laps.
     pub(crate) fn laps(&self) -> &Laps {
-        // SAFETY: as above.
+        // SAFETY: see the module.
         unsafe { &*addr_of!((*self.block.as_ptr()).laps) }
     }
 
     pub(crate) fn credit(&self) -> &Shared<Credit> {
         self.lives();
-        // SAFETY: as above.
+        // SAFETY: see the module.
         unsafe { &*addr_of!((*self.block.as_ptr()).credit) }
     }
 
     /// See `link::drop_queue`.
     pub(crate) fn dropped_by(&self) -> &AtomicUsize {
-        // SAFETY: as above.
+        // SAFETY: see the module.
         unsafe { &*addr_of!((*self.block.as_ptr()).dropped_by) }
     }
 
@@ -400,5 +399,215 @@ impl Pipe {
             (*block.as_ptr()).laps = Laps::new();
         }
         Pipe::sides(block, epoch, part, swaps)
+    }
+}
+
+impl Pipe {
+    /// Sets the session's driver, to which this side belongs. It has none yet.
+    pub(crate) fn attach(&self, driver: Arc<dyn Driver>) {
+        let far = self.at.side();
+        // SAFETY: see the module.
+        unsafe { Block::attach(self.block, Attached::new(What::Driver { driver, far })) };
+    }
+
+    /// What drives the session, if the other side is in another process.
+    #[inline]
+    pub(crate) fn driver(&self) -> Option<&Arc<dyn Driver>> {
+        if !self.at.always_swaps() {
+            return None;
+        }
+        self.driver_of_block()
+    }
+
+    #[cold]
+    fn driver_of_block(&self) -> Option<&Arc<dyn Driver>> {
+        // SAFETY: see the module.
+        match &unsafe { Block::attached(self.block) }?.what {
+            What::Driver { driver, far } => (*far != self.at.side()).then_some(driver),
+            What::Observer(_) | What::Nothing => None,
+        }
+    }
+
+    /// Whether this side has a time limit: see `link::limit`.
+    #[inline]
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limit_mark().load(Relaxed) != 0
+    }
+
+    /// Where a side notes that it has a time limit.
+    #[inline]
+    pub(crate) fn limit_mark(&self) -> &AtomicU32 {
+        // SAFETY: see the module. It is atomic: threads that share a sender may access it at the same time. The other side never does.
+        unsafe { &*addr_of!((*self.public(self.at.side())).is_limited) }
+    }
+
+    /// What is attached to the session, with the time limits of its sides and its number.
+    pub(crate) fn attached(&self) -> &Attached {
+        // SAFETY: see the module.
+        unsafe { Block::attached_or_new(self.block) }
+    }
+
+    /// What the session reports, if it is observed.
+    #[inline]
+    pub(crate) fn watched(&self) -> Option<&Arc<Watched>> {
+        if !self.at.is_observed() {
+            return None;
+        }
+        // SAFETY: see the module.
+        match &unsafe { Block::attached(self.block) }?.what {
+            What::Observer(observed) => Some(&observed.0),
+            What::Driver { .. } | What::Nothing => None,
+        }
+    }
+
+    /// Reports how this side uses its endpoint, if the session is observed.
+    #[cfg(feature = "registry")]
+    #[inline(always)]
+    pub(crate) fn note_use(&self, usage: impl FnOnce() -> Usage) {
+        if self.at.is_observed() {
+            self.copy().note_observed_use(&usage());
+        }
+    }
+
+    /// Reports that the other side no longer waits, for this side, which is about to wake it, if the session is observed.
+    #[cfg(feature = "registry")]
+    pub(crate) fn note_waking(&self) {
+        if let Some(watched) = self.watched() {
+            watched.used(self.peer(), &Usage::StopsWaiting);
+        }
+    }
+
+    #[cfg(feature = "registry")]
+    #[cold]
+    fn note_observed_use(self, usage: &Usage) {
+        if let Some(watched) = self.watched() {
+            watched.used(self.at.side(), usage);
+        }
+    }
+
+    /// Notes that this side disconnects, if the session is observed.
+    pub(crate) fn note_leaving(&self) {
+        #[cfg(feature = "registry")]
+        self.note_use(|| Usage::Leaves);
+        if let Some(watched) = self.watched() {
+            watched.leaves(self.at.side());
+        }
+    }
+
+    /// Replaces a session in which both sides are at the same position, so that there is no message, by a new one of the
+    /// same kind in the same state, which is observed. Neither side has a waiter. Returns false, and does nothing, if this
+    /// is not such a session, or if something is attached to it. `begin` gets the name of the state.
+    pub(crate) fn observe(
+        sender: &mut Pipe,
+        receiver: &mut Pipe,
+        begin: impl FnOnce(&'static str) -> Arc<Watched>,
+    ) -> bool {
+        let is_quiet = sender.block == receiver.block
+            && sender.at.side() != receiver.at.side()
+            && sender.at.key() == receiver.at.key();
+        // SAFETY: see the module.
+        let attached = unsafe { Block::attached(sender.block) };
+        if !is_quiet || attached.is_some_and(|old| !matches!(old.what, What::Nothing)) {
+            return false;
+        }
+        let state = receiver.state();
+        let watched = begin(state.name);
+        let (first, second) = Pipe::begin(*sender.layout(), Part::Large, true);
+        let new = Attached::new(What::Observer(Observed(watched)));
+        let limits = attached.map(|old| &old.limits);
+        for (new, old) in new.limits.iter().zip(limits.into_iter().flatten()) {
+            new.set(old.at());
+        }
+        // SAFETY: see the module; the session is new.
+        unsafe { Block::attach(first.block, new) };
+        let old = sender.copy();
+        for pipe in [&mut *sender, &mut *receiver] {
+            let new = if pipe.at.side() == 0 { &first } else { &second };
+            let mark = pipe.limit_mark().load(Relaxed);
+            *pipe = new.moved(new.at.observed().in_state(pipe.at.stays()));
+            pipe.limit_mark().store(mark, Relaxed);
+        }
+        // SAFETY: only this side accesses it, which has not begun to receive.
+        unsafe { *receiver.private().state.get() = state };
+        // SAFETY: both sides have left this session for the new one.
+        unsafe { old.end() };
+        true
+    }
+
+    /// A number of this session that no other session of this process has, for texts. It gets one when it is first asked for.
+    #[cold]
+    pub(crate) fn number(&self) -> u64 {
+        if let Some(watched) = self.watched() {
+            return watched.number();
+        }
+        let number = &self.attached().number;
+        match number.load(Relaxed) {
+            0 => {
+                let new = next_number();
+                match number.compare_exchange(0, new, Relaxed, Relaxed) {
+                    Ok(_) => new,
+                    Err(other) => other,
+                }
+            }
+            number => number,
+        }
+    }
+}
+
+impl Pipe {
+    /// Begins a large block for the session, for the sender, and returns its pipe there.
+    pub(crate) fn begin_large(&self) -> Pipe {
+        let (block, epoch) = Block::begin(*self.layout(), Part::Large);
+        Pipe::of(block, self.at.in_large_block(epoch))
+    }
+
+    /// Makes the large block the one that the receiver finds with [`Pipe::larger`].
+    pub(crate) fn grow_into(&self, large: &Pipe) {
+        self.carry_over(large);
+        // SAFETY: see the module; the block is new.
+        unsafe { Block::replace(self.block, large.block) };
+    }
+
+    /// Takes that back, for a sender that is alone.
+    pub(crate) fn stay_small(&self, large: &Pipe) {
+        large.limit_mark().store(0, Relaxed);
+        // SAFETY: by the caller, nothing else uses the session.
+        unsafe { Block::keep(self.block, large.block) };
+    }
+
+    /// The receiver's first pipe in the large block, after the message that was found in this word, the last of a half of
+    /// the small one; `None` if the session stays in that.
+    pub(crate) fn larger(&self, word: LineWord) -> Option<Pipe> {
+        if !word.moves() {
+            return None;
+        }
+        // SAFETY: see the module. The word was published after the block.
+        unsafe {
+            let block = Block::larger(self.block)?;
+            let epoch = Block::first_epoch(block);
+            Some(Pipe::of(block, self.at.in_large_block(epoch)))
+        }
+    }
+
+    /// Continues in the large block, for the receiver.
+    pub(crate) fn enter_large(&self, large: &Pipe) {
+        self.carry_over(large);
+        // SAFETY: only this side accesses it, in either block.
+        unsafe { *large.private().state.get() = self.state() };
+    }
+
+    /// Copies what this side has noted for itself.
+    fn carry_over(&self, large: &Pipe) {
+        let turned_by = self.private().turned_by.load(Relaxed);
+        large.private().turned_by.store(turned_by, Relaxed);
+        let mark = self.limit_mark().load(Relaxed);
+        large.limit_mark().store(mark, Relaxed);
+    }
+
+    /// Prepares the small block for its end, after both sides have left it.
+    pub(crate) fn forget_larger(&self) {
+        // SAFETY: the sender's last access was to publish the message that the receiver, by which this is called, has
+        // taken, except that it may still be fetching the receiver's waiter.
+        unsafe { Block::forget_larger(self.block) };
     }
 }

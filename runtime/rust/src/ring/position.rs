@@ -6,8 +6,7 @@
 //! *lap*). A line is stamped with the epoch of its messages and their count, which distinguishes them from all earlier
 //! ones.
 
-use super::line_word::{LineWord, COUNT_SHIFT, EPOCH_SHIFT};
-use super::word::Word;
+use super::words::{Key, LineWord, Word, COUNT_SHIFT, EPOCHS, EPOCH_SHIFT};
 use crate::floor::layout::{Part, MAX_LINES, MAX_PER_LINE};
 
 /// An endpoint's position and what else it remembers, packed so that an endpoint takes two machine words.
@@ -17,8 +16,6 @@ use crate::floor::layout::{Part, MAX_LINES, MAX_PER_LINE};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Position(u64);
 
-/// How many epochs there are before they wrap around.
-pub(crate) const EPOCHS: u32 = 1 << 22;
 const ONE: u64 = 1 << COUNT_SHIFT;
 const SLOT: u64 = 7 << COUNT_SHIFT;
 /// The other side belongs to a transport, which itself checks what is sent inside a run.
@@ -45,36 +42,11 @@ const LINE: u64 = STAYS - 1;
 
 const _: () = assert!(MAX_LINES as u64 == LINE && MAX_PER_LINE as u64 == SLOT >> COUNT_SHIFT);
 
-/// What identifies a message within its session, as long as no epoch wraps around: epoch, line and slot, the same on
-/// both sides. It leaves the bits 26 to 38 free.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Key(u64);
-
-impl Key {
-    const BITS: u64 = !(ONE - 1) | LINE;
-
-    /// The key in these bits; further bits are ignored.
-    #[inline]
-    pub(super) fn from_bits(bits: u64) -> Key {
-        Key(bits & Key::BITS)
-    }
-
-    #[inline]
-    pub(super) fn bits(self) -> u64 {
-        self.0
-    }
-
-    #[inline]
-    pub(crate) fn epoch(self) -> u32 {
-        (self.0 >> EPOCH_SHIFT) as u32
-    }
-}
-
 /// From this epoch on, the next turn goes back by this many epochs, after all stamps have been cleared (see
 /// [`Position::turned`]).
 ///
 /// This is half of the number space. A stamp that is not rewritten ages by turns, and by the laps that skip its line,
-/// of which there are at most half as many (see `laps`). So no stamp grows older than three quarters of the
+/// of which there are at most half as many (see `block::TOO_OLD`). So no stamp grows older than three quarters of the
 /// number space and a few epochs, and an old stamp never matches a later epoch. A cleared word says that its
 /// line is empty, which is not a message in any epoch.
 pub(crate) const RENEWAL: u32 = EPOCHS / 2;
@@ -346,7 +318,7 @@ impl Position {
     /// Whether this position comes after the one with this key in the same run, less than a lap later. The key is from
     /// this run or from a later one.
     pub(crate) fn is_after(self, key: Key) -> bool {
-        let other = Position(key.0);
+        let other = Position(key.bits());
         let order = |at: Position| (at.line(), at.slot());
         match self.epoch().wrapping_sub(other.epoch()) % EPOCHS {
             0 => order(self) > order(other),

@@ -13,11 +13,11 @@ use crate::link::park;
 use crate::link::publish::{Forwards, Sent, Step, Then, Unsent};
 use crate::ring::block::StateInfo;
 use crate::ring::driver::Why;
-use crate::ring::line_word::LineWord;
 use crate::ring::observer::Names;
 use crate::ring::pipe::{Found, Pipe};
 #[cfg(feature = "registry")]
 use crate::ring::usage::{Owner, Usage};
+use crate::ring::words::LineWord;
 
 /// Begins a session in state `S`. Returns the endpoint that sends first and the endpoint that receives first.
 ///

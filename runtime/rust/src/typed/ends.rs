@@ -8,8 +8,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use crate::link::arming::Wait;
 use crate::link::drop_queue::stop_receiving;
-use crate::ring::line_word::LineWord;
 use crate::ring::pipe::Pipe;
+use crate::ring::words::LineWord;
 
 /// The endpoint whose turn it is to send, in state `S`. Generated code wraps it in a type with one method per message.
 /// Dropping it closes the session.

@@ -21,13 +21,10 @@ use std::task::Waker;
 use super::Wait;
 use crate::floor::barrier;
 use crate::floor::waiting::{pointers, WaitSlot, Waiter};
-use crate::ring::flags::{PeerFlags, Report};
-use crate::ring::line_word::LineWord;
 use crate::ring::pipe::{Found, Pipe};
-use crate::ring::task_note::TaskNote;
 #[cfg(feature = "registry")]
 use crate::ring::usage::Usage;
-use crate::ring::word::{Awaitable, Shared};
+use crate::ring::words::{Awaitable, LineWord, PeerFlags, Report, Shared, TaskNote};
 
 impl Pipe {
     /// Registers a task's waker for the message at this position. Its word had this value, in which the message was not

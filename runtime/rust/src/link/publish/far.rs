@@ -9,10 +9,8 @@ use crate::floor::layout::Layout;
 use crate::floor::waiting::PendingWake;
 use crate::link::leave::Ending;
 use crate::ring::driver::Ahead;
-use crate::ring::flags::PeerFlags;
-use crate::ring::line_word::LineWord;
 use crate::ring::pipe::Pipe;
-use crate::ring::word::Awaitable;
+use crate::ring::words::{Awaitable, LineWord, PeerFlags};
 
 /// What became of a message to a far end.
 enum Collected {

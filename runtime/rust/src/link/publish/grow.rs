@@ -46,9 +46,8 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use super::{Ending, Left, Noticed, Sent, Then, Unsent};
 use crate::floor::waiting::PendingWake;
-use crate::ring::flags::Report;
 use crate::ring::pipe::Pipe;
-use crate::ring::word::Awaitable;
+use crate::ring::words::{Awaitable, Report};
 
 /// How often a session has stayed in its small block, and how often one has grown, so that models can check what they explore.
 #[cfg(duologue_loom)]

@@ -4,12 +4,11 @@ use std::sync::atomic::Ordering::AcqRel;
 use std::sync::Arc;
 
 use super::{Forwards, Step, Then};
-use crate::floor::waiting::guarded;
-use crate::floor::waiting::PendingWake;
+use crate::floor::waiting::{guarded, PendingWake};
 use crate::ring::pipe::Pipe;
 #[cfg(feature = "registry")]
 use crate::ring::usage::{Owner, Usage};
-use crate::ring::word::Awaitable;
+use crate::ring::words::Awaitable;
 
 impl Pipe {
     /// Whether the session's observer allows this message.
