@@ -30,7 +30,7 @@ fn code(text: &str) -> String {
         .join("\n")
 }
 
-/// The modules of the Rust runtime by their paths, such as `link::arming::task`, with their code. Modules that only declare others
+/// The modules of the Rust runtime by their paths, such as `link::message::grow`, with their code. Modules that only declare others
 /// are not among them, nor are tests.
 fn modules() -> BTreeMap<String, String> {
     let folder = "runtime/rust/src/";
@@ -207,12 +207,12 @@ fn no_modules_of_the_rust_runtime_use_each_other() {
 #[test]
 fn paths_are_recognized() {
     let code = "use crate::ring::view::Found;\nuse super::{pipe, wait::Wait};\nuse super::super::other;\nlet x = crate::floor::full();";
-    let paths = paths("link::arming::task", code);
+    let paths = paths("link::message::grow", code);
     let expected = [
         "ring::view::Found",
         "floor::full",
-        "link::arming::pipe",
-        "link::arming::wait",
+        "link::message::pipe",
+        "link::message::wait",
         "link::other",
     ];
     assert_eq!(paths, expected);

@@ -58,7 +58,7 @@ pub use typed::streams::{Incoming, Outgoing};
 pub use {
     floor::barrier::{model_barrier, model_light_barrier},
     link::lap::model_laps,
-    link::publish::model_growth,
+    link::message::model_growth,
     ring::block::model_sessions,
 };
 

@@ -1,5 +1,5 @@
 //! A time limit that several threads read without a lock, sleeping until one, and waking what waits when it passes: the time
-//! limit of a side (see `link::limit`).
+//! limit of a side (see `link::wait`).
 //!
 //! A thread that waits for one session sleeps with the limit. Everything else, such as a task, is woken by a thread of the
 //! runtime, which is started when the first one needs it and serves all of them. If it cannot be started, as under a filter

@@ -5,7 +5,7 @@
 //! stays in one line. A payload that does not fit into a cache line with a word has a longer line of its own.
 //!
 //! A ring has *segments*, each of which is reported free on its own, and laps go through some or all of them: see
-//! `link::lap`.
+//! `link::peer`.
 
 mod session;
 
@@ -371,7 +371,7 @@ impl Layout {
         self.small() / 2
     }
 
-    /// Whether a session begins in a small block, which a large one may replace: see `link::publish::grow`.
+    /// Whether a session begins in a small block, which a large one may replace: see `link::message::grow`.
     #[inline(always)]
     pub(crate) const fn grows(&self) -> bool {
         self.small != 0

@@ -29,7 +29,7 @@
 //!
 //! Each side has a waiter slot of its own (a [`WaitSlot`]), in which the other side finds its waiter: a slot shared by both loses wake-ups. To wait, a side
 //! writes its waiter into its slot and then raises a flag, in the word that the other side will change or in its own
-//! flags (see `link::arming`). The side that lowers the flag, by a read-modify-write, gets the waiter. That is either
+//! flags (see `link::wait`). The side that lowers the flag, by a read-modify-write, gets the waiter. That is either
 //! the other side, which by Acquire sees what was written before the flag was raised, or the owner, which gives up
 //! waiting. `busy` covers the time between lowering the flag and reading the slot: the owner neither writes its slot
 //! again nor ends the session before the other side has cleared `busy`.

@@ -31,13 +31,13 @@
 //! the flags say that the receiver is a task, it may also wait or disconnect in the word: then the last word is
 //! swapped.
 //!
-//! From a full ring, a sender disconnects through the credit word, after `Ending` as everywhere else: see `credit`.
+//! From a full ring, a sender disconnects through the credit word, after `Ending` as everywhere else: see `peer`.
 //!
 //! Where messages can be forgotten, the receiver runs no barrier, and the sender checks more: see `peer`.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-use super::arming::Wait;
+use super::wait::Wait;
 use crate::floor::barrier;
 use crate::floor::waiting::{guarded, Backoff, Waiter};
 use crate::ring::driver::Ahead;
@@ -152,7 +152,11 @@ impl Pipe {
         let is_collected = self.is_inside_collected_run();
         if is_collected {
             // If the transport panics, which the process's hook reports, the session ends all the same.
-            guarded(|| self.let_driver_forward(Ahead::Leaves));
+            guarded(|| {
+                if let Some(driver) = self.driver() {
+                    driver.collected(Ahead::Leaves);
+                }
+            });
         }
         let (swaps, waits) =
             if (self.at().always_swaps() || self.at().alternates()) && !is_collected {

@@ -15,20 +15,14 @@
 //!   three messages is as fast as one message. A receiver that sleeps pays for the barrier (see `floor::barrier`).
 //!
 //! A task that waits in runs would pay with every message, so it announces in its flags that it is a task. A sender
-//! that has seen this also swaps in runs, reports that in the word, and then reads the flags as well; `arming::task`
+//! that has seen this also swaps in runs, reports that in the word, and then reads the flags as well; `wait`
 //! says how the receiver knows.
 
-pub(crate) mod arming;
-pub(crate) mod collect;
-pub(crate) mod credit;
 pub(crate) mod drop_queue;
-pub(crate) mod lap;
 pub(crate) mod leave;
-pub(crate) mod limit;
-pub(crate) mod park;
+pub(crate) mod message;
 pub(crate) mod peer;
-pub(crate) mod publish;
-pub(crate) mod receive;
+pub(crate) mod wait;
 
 #[cfg(all(test, not(duologue_loom)))]
 pub(crate) mod tests;

@@ -1,8 +1,8 @@
 //! Positions at which epochs go back or wrap around, which no conversation reaches in the time of a test.
 
-use super::arming::Wait;
-use super::credit::Space;
-use super::publish::{Forwards, Sent, Step, Then, Unsent};
+use super::message::{Forwards, Sent, Step, Then, Unsent};
+use super::peer::Space;
+use super::wait::Wait;
 use crate::floor::layout::{Capacity, Layout, Part, Slot};
 use crate::floor::waiting::Waiter;
 use crate::ring::observer::Names;

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use crate::link::park;
+use crate::link::wait;
 use crate::typed::ends::Receiver;
 use crate::typed::error::{Closed, TryRecvError};
 use crate::typed::futures::Endpoint;
@@ -32,7 +32,7 @@ pub trait Receive: Endpoint + Sized {
                 Err(TryRecvError::Closed(closed)) => return Err(closed),
                 Err(TryRecvError::Empty(same)) => endpoint = same,
             }
-            park::until(endpoint.watch().0, None);
+            wait::until(endpoint.watch().0, None);
         }
     }
 

@@ -30,7 +30,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use crate::floor::sync::{current, park, Mutex, MutexGuard};
 use crate::floor::waiting::{with_each, BeforeSleep, PendingWake, Waiter};
-use crate::link::publish::{Forwards, Unsent};
+use crate::link::message::{Forwards, Unsent};
 use crate::ring::driver::{Ahead, Driver, Why};
 use crate::ring::observer::Watched;
 use crate::typed::endpoint::does_not_fit;

@@ -5,7 +5,7 @@
 //! does: it registers a waker. The sender of a message calls that waker right after it has published, on its own thread
 //! and when it holds its next endpoint, so the transport moves the message without another thread. Sessions with a far
 //! end begin in the mode in which every message is swapped, where a task needs no barrier and no announcement. Inside an
-//! unbounded run the far end itself checks what was sent: see `link::collect`.
+//! unbounded run the far end itself checks what was sent: see `link::message::apart`.
 
 use std::task::Waker;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use super::decoder::{Decoder, Malformed};
 use super::encoder::Encoder;
 use super::table::{Arrival, Far, Limits, Messages, Woken};
 use super::wire::Size;
-use crate::link::arming::Wait;
 use crate::link::drop_queue::stop_receiving;
+use crate::link::wait::Wait;
 use crate::ring::pipe::Found;
 
 /// What a far end does next.

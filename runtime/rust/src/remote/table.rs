@@ -11,7 +11,7 @@ use super::decoder::{Decoder, Malformed};
 use super::encoder::Encoder;
 use super::wire::{Size, Wire};
 use crate::floor::waiting::{guarded, PendingWake, Waiter};
-use crate::link::publish::{Then, Unsent};
+use crate::link::message::{Then, Unsent};
 use crate::ring::pipe::{Found, Pipe};
 use crate::ring::words::LineWord;
 use crate::typed::endpoint::layout_in;

@@ -45,7 +45,7 @@ pub(crate) struct PublicSide {
     /// What this side has recorded about being a task. The other side never accesses it.
     pub(crate) task: Shared<TaskNote>,
     /// The ticket for the barrier that a task of this side took when it last yielded instead of waiting: see
-    /// `link::arming::task`. Its waker is in [`PrivateSide`]. The other side never accesses it.
+    /// `link::wait`. Its waker is in [`PrivateSide`]. The other side never accesses it.
     pub(crate) ticket: AtomicU64,
     /// Whether this side has a time limit, which is in [`Attached`]: 0 or 1. The other side never accesses it.
     pub(crate) is_limited: AtomicU32,
@@ -62,7 +62,7 @@ pub(crate) struct PrivateSide {
     /// end of the session, and stays in the cache where sessions begin and end.
     pub(crate) layout: Layout,
     /// The waker that a task of this side registered when it last yielded instead of waiting, as two pointers: see
-    /// `link::arming::task`.
+    /// `link::wait`.
     pub(crate) waker: [AtomicUsize; 2],
     /// The word of the message that last gave this side the turn, for the processor in it: see
     /// [`PrivateSide::peer_cpu`].
@@ -101,7 +101,7 @@ pub(crate) struct Block {
     /// box, which belongs to the block and is freed when the session ends.
     /// In a small block that was replaced, [`replaced`].
     attached: AtomicPtr<Attached>,
-    /// The large block that replaces this small one: see `link::publish::grow`. The sender sets it.
+    /// The large block that replaces this small one: see `link::message::grow`. The sender sets it.
     larger: AtomicPtr<Block>,
     part: Part,
     /// It changes only a few times in a lap, so it can share a cache line with the constants.
@@ -549,7 +549,7 @@ impl Block {
 /// reaches the lines, ends the count but leaves the stamps. So both counts together are at most half of `RENEWAL`.
 pub(crate) const TOO_OLD: u32 = RENEWAL / 4;
 
-/// What the sender of a run records about its laps: see `link::lap`.
+/// What the sender of a run records about its laps: see `link::peer`.
 pub(crate) struct Laps {
     /// What the sender decided last: whether a lap continues past the early end. The receiver reads this.
     pub(crate) go_on: AtomicBool,

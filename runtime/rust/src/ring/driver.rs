@@ -2,7 +2,7 @@
 //! waits, disconnects or sends without its peer noticing.
 //!
 //! Sessions within a process have none. Those that have one are begun in the mode in which messages are swapped, so a
-//! side knows from its position alone that it has none, and does not read the header. `link::collect` says which messages
+//! side knows from its position alone that it has none, and does not read the header. `link::message::apart` says which messages
 //! of such a session are stored all the same.
 
 use std::sync::atomic::Ordering::SeqCst;

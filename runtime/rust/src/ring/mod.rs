@@ -11,11 +11,11 @@
 //! - *The session exists* while a sender reads flags after a message that is not the last: it is ended either by the
 //!   receiver of the last message or by the side that is left alone, and both require something that this sender has
 //!   not done yet.
-//! - *Two blocks.* A session may move from a small block to a large one: see `link::publish::grow`.
+//! - *Two blocks.* A session may move from a small block to a large one: see `link::message::grow`.
 //! - *Initializing.* A block is cleared as far as the shortest laps reach. The sender clears the lines after the early
 //!   end before a lap first continues past that end, and it records that the lap continues before it publishes anything
 //!   in the last line before that end. So the receiver accesses the lines after that end only after both (Release,
-//!   Acquire). See `link::lap`.
+//!   Acquire). See `link::peer`.
 //! - *Clearing.* When epochs go back (see `position`), the receiver of the turning message clears the stamps of all
 //!   lines except the first. All messages have been read, and the peer accesses only the first line, so nothing else
 //!   uses them.

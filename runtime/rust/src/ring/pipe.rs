@@ -266,7 +266,7 @@ impl Pipe {
         self.at.always_swaps() && !self.is_stored_for_far() || self.at.alternates()
     }
 
-    /// Whether a sender at this position stores its message, in a session that swaps others: see `link::collect`.
+    /// Whether a sender at this position stores its message, in a session that swaps others: see `link::message::apart`.
     #[inline(always)]
     pub(crate) fn collects_in(&self, layout: &Layout) -> bool {
         layout.segment() > 1 && self.at.is_near() && self.at.is_within(layout.segment())
@@ -428,7 +428,7 @@ impl Pipe {
         }
     }
 
-    /// Whether this side has a time limit: see `link::limit`.
+    /// Whether this side has a time limit: see `link::wait`.
     #[inline]
     pub(crate) fn is_limited(&self) -> bool {
         self.limit_mark().load(Relaxed) != 0

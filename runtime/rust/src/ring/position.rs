@@ -111,7 +111,7 @@ impl Position {
         Position(u64::from(epoch) << EPOCH_SHIFT | self.0 & KEPT)
     }
 
-    /// The same for a side that belongs to a transport (`is_far`), or whose peer does. See `link::collect`.
+    /// The same for a side that belongs to a transport (`is_far`), or whose peer does. See `link::message::apart`.
     #[inline]
     pub(crate) fn collecting(self, is_far: bool) -> Position {
         match is_far {

@@ -366,7 +366,7 @@ impl PeerFlags {
 }
 
 /// The credit word of a session: which segment of the ring the receiver has emptied last, and flags. What the sender
-/// does with it is in `link::credit`.
+/// does with it is in `link::peer`.
 /// Both sides change it only by read-modify-writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Credit(u64);
@@ -439,7 +439,7 @@ impl Credit {
     }
 }
 
-/// What a side records about being a task: see `link::arming::task`. Only this side accesses it.
+/// What a side records about being a task: see `link::wait`. Only this side accesses it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TaskNote(u64);
 

@@ -9,8 +9,8 @@ use super::error::{Closed, SendError, TryRecvError};
 use super::scheme::{End, Finish, Finished, Follow, State, Stay, Transition, Turn};
 use crate::floor::layout::{Capacity, Layout, Session, Slot};
 use crate::floor::waiting::PendingWake;
-use crate::link::park;
-use crate::link::publish::{Forwards, Sent, Step, Then, Unsent};
+use crate::link::message::{Forwards, Sent, Step, Then, Unsent};
+use crate::link::wait;
 use crate::ring::block::StateInfo;
 use crate::ring::driver::Why;
 use crate::ring::observer::Names;
@@ -213,7 +213,7 @@ impl<S: State> Receiver<S> {
     ) -> Result<S::Message, Closed> {
         let word = match self.find() {
             Found::Message(word) => word,
-            Found::Closed | Found::Nothing(_) => match park::for_message(self.pipe().copy()) {
+            Found::Closed | Found::Nothing(_) => match wait::for_message(self.pipe().copy()) {
                 Some(word) => word,
                 None => return Err(self.closed()),
             },
@@ -265,7 +265,7 @@ impl<S: State> Receiver<S> {
     /// Like [`recv`](Receiver::recv), but blocks at most for this duration. After that, returns the endpoint in
     /// [`TryRecvError::Empty`].
     pub fn recv_timeout(self, patience: Duration) -> Result<S::Message, TryRecvError<Receiver<S>>> {
-        park::until(self.wait(), Instant::now().checked_add(patience));
+        wait::until(self.wait(), Instant::now().checked_add(patience));
         self.try_recv()
     }
 

@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-use crate::link::arming::Wait;
 use crate::link::drop_queue::stop_receiving;
+use crate::link::wait::Wait;
 use crate::ring::pipe::Pipe;
 use crate::ring::words::LineWord;
 

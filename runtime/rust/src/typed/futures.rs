@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use super::ends::{Branch, Receiver, Sender};
 use super::error::{Closed, TryRecvError};
 use super::scheme::State;
-use crate::link::arming::Wait;
-use crate::link::park;
+use crate::link::wait;
+use crate::link::wait::Wait;
 use crate::ring::pipe::Found;
 
 /// What every endpoint can do in addition to its messages: report whether its next operation would wait, and wait until
@@ -29,7 +29,7 @@ pub trait Endpoint {
 
     /// Blocks, for at most `patience`, until the next operation would not wait. Returns whether that is the case.
     fn ready_within(&mut self, patience: Duration) -> bool {
-        park::until(self.watch().0, Instant::now().checked_add(patience))
+        wait::until(self.watch().0, Instant::now().checked_add(patience))
     }
 
     /// Bounds the time of a dialogue: once `limit` has passed, this side no longer waits. The same as
@@ -129,7 +129,7 @@ macro_rules! endpoints {
             }
 
             fn is_ready(&self) -> bool {
-                park::is_ready(self.wait())
+                wait::is_ready(self.wait())
             }
         }
     )*};

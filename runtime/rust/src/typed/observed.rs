@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::ends::{Receiver, Sender};
-use crate::link::arming::Wait;
+use crate::link::wait::Wait;
 use crate::ring::observer::{Observer, Side, Watched};
 use crate::ring::pipe::Pipe;
 #[cfg(feature = "registry")]

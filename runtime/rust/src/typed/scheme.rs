@@ -88,7 +88,7 @@ impl<S> fmt::Debug for Finished<S> {
 /// Not accessible to users, so that only the four types above can follow a message.
 mod follow {
     use crate::floor::layout::Session;
-    use crate::link::publish::Then;
+    use crate::link::message::Then;
     use crate::ring::block::StateInfo;
     use crate::ring::pipe::Pipe;
 

@@ -2,7 +2,7 @@
 //!
 //! # What checks the ring next
 //!
-//! Inside an unbounded run the side does not wake the far end (see `link::collect` in the runtime), so another thread has
+//! Inside an unbounded run the side does not wake the far end (see `link::message::apart` in the runtime), so another thread has
 //! to check the ring. Whenever a piece of work is done and the far end receives, one of these holds; each leads to another
 //! check by a thread that works:
 //!

@@ -2,7 +2,7 @@
 //!
 //! # What checks the ring next
 //!
-//! Inside an unbounded run the side in this process does not wake the far end (see `link::collect` in the runtime), so
+//! Inside an unbounded run the side in this process does not wake the far end (see `link::message::apart` in the runtime), so
 //! another thread has to check the ring. Whenever `core` is released and the far end receives, one of these holds:
 //!
 //! 1. *The far end is armed* where the next message, or the end, is published. What the side does there wakes it.
