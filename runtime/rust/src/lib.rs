@@ -41,14 +41,13 @@ pub use many::select::{NoEndpoints, Select, SelectReady};
 pub use many::service::{spawn_service, spawn_service_with, try_spawn_service};
 pub use many::shared::{SharedSend, SharedSender};
 pub use ring::driver::Why;
-pub use typed::ends::{Receiver, Sender};
+pub use typed::endpoint::{Finished, Receiver, Sender};
 pub use typed::error::{Closed, SendError, TryRecvError, TrySendError};
 #[doc(hidden)]
 pub use typed::futures::Watch;
 pub use typed::futures::{Endpoint, Ready, Recv};
 pub use typed::held::Held;
 pub use typed::observed::observed;
-pub use typed::scheme::Finished;
 pub use typed::sending::Sending;
 #[cfg(feature = "futures")]
 pub use typed::streams::{Incoming, Outgoing};
@@ -108,20 +107,17 @@ pub mod generated {
     pub const FORMAT_1: () = ();
 
     pub use crate::floor::layout::{Session, Slot};
-    pub use crate::remote::bounds::{AtMost, Coding, Each, Maybe, Plain};
-    pub use crate::remote::decoder::{Decoder, Malformed};
-    pub use crate::remote::encoder::Encoder;
-    pub use crate::remote::far_end::FarEnd;
+    pub use crate::remote::far_end::{FarEnd, Remote, Row};
     pub use crate::remote::open::{open_sender, Open, Start};
-    pub use crate::remote::table::{Remote, Row};
-    pub use crate::remote::wire::{Size, Wire};
+    pub use crate::remote::wire::{
+        AtMost, Coding, Decoder, Each, Encoder, Malformed, Maybe, Plain, Size, Wire,
+    };
     pub use crate::ring::driver::Driver;
-    pub use crate::typed::endpoint::session;
-    pub use crate::typed::ends::Branch;
+    pub use crate::typed::endpoint::{
+        session, Branch, End, Finish, Next, State, Stay, Transition, Turn,
+    };
     pub use crate::typed::out_of_turn::OutOfTurn;
-    pub use crate::typed::scheme::{End, Finish, Next, State, Stay, Transition, Turn};
-    pub use crate::typed::sending::{Following, Waits};
-    pub use crate::typed::series::Series;
+    pub use crate::typed::sending::{Following, Series, Waits};
     pub use crate::{endpoint, opens, series, shared, start, waits, wire};
 }
 
@@ -131,14 +127,11 @@ pub mod transport {
     pub use crate::floor::barrier::is_there as has_barrier;
     pub use crate::floor::deadline::Deadline;
     pub use crate::floor::waiting::{guarded, BeforeSleep};
-    pub use crate::remote::decoder::{Decoder, Malformed};
-    pub use crate::remote::encoder::Encoder;
-    pub use crate::remote::far_end::{Armed, FarEnd, Forwarded, Next, Role};
-    pub use crate::remote::fingerprint::{Fingerprint, NotAFingerprint};
-    pub use crate::remote::hold::Hold;
-    pub use crate::remote::open::{Open, Start};
-    pub use crate::remote::table::{Arrival, Messages, Woken};
-    pub use crate::remote::wire::Size;
+    pub use crate::remote::far_end::{
+        Armed, Arrival, FarEnd, Forwarded, Hold, Messages, Next, Role, Woken,
+    };
+    pub use crate::remote::open::{Fingerprint, NotAFingerprint, Open, Start};
+    pub use crate::remote::wire::{Decoder, Encoder, Malformed, Size};
     pub use crate::ring::driver::{Ahead, Driver, Reason, Why};
     pub use crate::typed::recorder::Entry;
 

@@ -1,5 +1,5 @@
 // What follows a message must be one of the runtime's own four types.
-//~ error[E0277]: the trait bound `Mine: duologue_runtime::typed::scheme::follow::Follow` is not satisfied
+//~ error[E0277]: the trait bound `Mine: duologue_runtime::typed::endpoint::follow::Follow` is not satisfied
 
 struct Mine;
 

@@ -3,10 +3,9 @@
 use std::future::Future;
 
 use crate::link::wait;
-use crate::typed::ends::Receiver;
+use crate::typed::endpoint::{Receiver, State};
 use crate::typed::error::{Closed, TryRecvError};
 use crate::typed::futures::Endpoint;
-use crate::typed::scheme::State;
 
 /// An endpoint that receives: a [`Receiver`], or an enum of receivers that [`ports!`](crate::ports) declared.
 #[diagnostic::on_unimplemented(

@@ -33,10 +33,8 @@ use crate::floor::waiting::{with_each, BeforeSleep, PendingWake, Waiter};
 use crate::link::message::{Forwards, Unsent};
 use crate::ring::driver::{Ahead, Driver, Why};
 use crate::ring::observer::Watched;
-use crate::typed::endpoint::does_not_fit;
-use crate::typed::ends::Sender;
+use crate::typed::endpoint::{does_not_fit, Sender, Stay, Transition};
 use crate::typed::error::{Closed, SendError, TrySendError};
-use crate::typed::scheme::{Stay, Transition};
 
 /// A sending endpoint that many senders use. Generated code wraps it for states whose messages all lead back to the
 /// same state.

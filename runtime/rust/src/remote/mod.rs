@@ -1,13 +1,7 @@
 //! Sessions whose other side is in another process: how payloads are encoded, and the far end, which moves messages
 //! between a session's ring and a transport. Nothing here does I/O; `duologue-net` and `duologue-shm` do.
 
-pub(crate) mod bounds;
-pub(crate) mod decoder;
-pub(crate) mod encoder;
 pub(crate) mod far_end;
-pub(crate) mod fingerprint;
-pub(crate) mod hold;
 pub(crate) mod macros;
 pub(crate) mod open;
-pub(crate) mod table;
 pub(crate) mod wire;

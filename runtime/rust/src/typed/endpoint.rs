@@ -1,16 +1,24 @@
-//! What endpoints can do: begin a session, send and receive, and how each is turned into the next one.
+//! The endpoints: what they own, what happens when they are dropped, and what they can do: begin a session, send and receive,
+//! and become the next one. What they do in tasks is in `futures`.
+//!
+//! # How generated code describes a protocol
+//!
+//! Both sides of a session use the same table: one [`State`] per state and one [`Transition`] per message. Rust allows
+//! one implementation per state and index, so the sides cannot disagree about a payload's type or about what follows.
 
+use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use super::ends::{Branch, Receiver, Sender};
 use super::error::{Closed, SendError, TryRecvError};
-use super::scheme::{End, Finish, Finished, Follow, State, Stay, Transition, Turn};
 use crate::floor::layout::{Capacity, Layout, Session, Slot};
 use crate::floor::waiting::PendingWake;
+use crate::link::drop_queue::stop_receiving;
 use crate::link::message::{Forwards, Sent, Step, Then, Unsent};
-use crate::link::wait;
+use crate::link::wait::{self, Wait};
 use crate::ring::block::StateInfo;
 use crate::ring::driver::Why;
 use crate::ring::observer::Names;
@@ -18,6 +26,240 @@ use crate::ring::pipe::{Found, Pipe};
 #[cfg(feature = "registry")]
 use crate::ring::usage::{Owner, Usage};
 use crate::ring::words::LineWord;
+
+/// The endpoint whose turn it is to send, in state `S`. Generated code wraps it in a type with one method per message.
+/// Dropping it closes the session.
+#[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
+pub struct Sender<S> {
+    pipe: ManuallyDrop<Pipe>,
+    // Invariant: a longer-lived state must not be usable as a shorter-lived one, because the peer reads at the original
+    // type.
+    state: PhantomData<fn(S) -> S>,
+}
+
+impl<S> Drop for Sender<S> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: the pipe is not used again.
+        unsafe { ManuallyDrop::take(&mut self.pipe) }.leave();
+    }
+}
+
+/// The endpoint that waits for a message of state `S`. Dropping it closes the session and destroys the messages that
+/// were not read.
+#[must_use = "a dropped endpoint closes its session, and `let _ = ...` drops it"]
+pub struct Receiver<S> {
+    pipe: ManuallyDrop<Pipe>,
+    // Invariant, as in `Sender`.
+    state: PhantomData<fn(S) -> S>,
+}
+
+impl<S> Drop for Receiver<S> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: the pipe is not used again.
+        stop_receiving(unsafe { ManuallyDrop::take(&mut self.pipe) });
+    }
+}
+
+/// A message of state `S` that was found but has not been taken yet.
+///
+/// Only `State::open`, which generated code implements, gets one. If it is dropped instead of taken, which generated code never does, the message and
+/// its session are leaked: the runtime does not know the payload's type.
+pub struct Branch<S> {
+    pub(crate) pipe: Pipe,
+    pub(crate) word: LineWord,
+    pub(crate) state: PhantomData<fn(S) -> S>,
+}
+
+/// What a sender and a receiver have in common: they own a pipe.
+macro_rules! owns_pipe {
+    ($($end:ident waits $what:ident;)*) => {$(
+        impl<S> $end<S> {
+            /// The endpoint of this pipe.
+            #[inline(always)]
+            pub(crate) fn of(pipe: Pipe) -> $end<S> {
+                $end {
+                    pipe: ManuallyDrop::new(pipe),
+                    state: PhantomData,
+                }
+            }
+
+            #[inline(always)]
+            pub(crate) fn into_pipe(self) -> Pipe {
+                let mut this = ManuallyDrop::new(self);
+                // SAFETY: `this` is not dropped, so the pipe is not used again.
+                unsafe { ManuallyDrop::take(&mut this.pipe) }
+            }
+
+            #[inline(always)]
+            pub(crate) fn pipe(&self) -> &Pipe {
+                &self.pipe
+            }
+
+            pub(super) fn pipe_mut(&mut self) -> &mut Pipe {
+                &mut self.pipe
+            }
+
+            pub(crate) fn wait(&self) -> Wait<'_> {
+                Wait::$what(&self.pipe)
+            }
+        }
+    )*};
+}
+
+owns_pipe! {
+    Sender waits for_room;
+    Receiver waits for_message;
+}
+
+macro_rules! common {
+    ($($end:ident),*) => {$(
+        // SAFETY: every payload that can be in the session is `Send` (`Transition::Payload`), and the session's words
+        // and waiter slots are designed for use by two threads.
+        unsafe impl<S> Send for $end<S> {}
+        // SAFETY: a shared reference only reads words, never a payload.
+        unsafe impl<S> Sync for $end<S> {}
+        impl<S> Unpin for $end<S> {}
+        impl<S> UnwindSafe for $end<S> {}
+        impl<S> RefUnwindSafe for $end<S> {}
+    )*};
+}
+
+common!(Sender, Receiver, Branch);
+
+impl<S> fmt::Debug for Sender<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sender")
+    }
+}
+
+impl<S> Sender<S> {
+    /// What `Debug` of a generated endpoint writes: its side and state, and the session's number.
+    #[doc(hidden)]
+    pub fn describe(&self, f: &mut fmt::Formatter<'_>, side: &str, state: &str) -> fmt::Result {
+        write!(f, "Sender({side}, {state} #{})", self.pipe.number())
+    }
+}
+
+/// Side and state, and the number of the session: `Receiver(client, bank.login_response #7)`.
+impl<S> fmt::Debug for Receiver<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.pipe.state();
+        let side = match state.sender {
+            "client" => "server, ",
+            "server" => "client, ",
+            _ => "",
+        };
+        write!(f, "Receiver({side}{} #{})", state.name, self.pipe.number())
+    }
+}
+
+/// A state of a protocol, as a type that has no values.
+pub trait State: Sized {
+    /// What the receiving side gets: one variant per message, each with its payload and the next endpoint.
+    type Message;
+
+    /// The package, protocol and state, joined by dots: `acme.bank.login`.
+    const NAME: &'static str;
+
+    /// The side that sends in it, `client` or `server`, for texts. Empty if that is not known.
+    const SENDER: &'static str = "";
+
+    /// Whether the state may have a message after which the same side sends again. If it has none, a run ends here,
+    /// which makes short dialogues faster. Both sides use the same value, so it affects only speed.
+    const STAYS: bool = true;
+
+    /// The parameters with which every session that reaches this state began, if they are always the same. Then the
+    /// compiler knows where in the session everything is stored. If they are not known for a state, they are not
+    /// known for the states after it either.
+    const SESSION: Session = Session::UNKNOWN;
+
+    /// Builds the message that was found, with the one `take` that matches its index.
+    fn open(branch: Branch<Self>) -> Self::Message;
+}
+
+/// The message with this index among those of its state: what it carries and where it leads.
+pub trait Transition<const INDEX: u8>: State {
+    /// What the message carries: the value itself if there is one, a tuple if there are several, `()` if there is none.
+    type Payload: Send;
+
+    /// [`Stay`], [`Turn`], [`End`] or [`Finish`].
+    type Next: Next;
+
+    /// The message's name in the protocol, for observers.
+    const MESSAGE: &'static str = "";
+}
+
+/// The same side sends again, in state `S`.
+pub struct Stay<S>(PhantomData<fn(S) -> S>);
+
+/// The other side sends next, in state `S`.
+pub struct Turn<S>(PhantomData<fn(S) -> S>);
+
+/// The session is over (`-> !`).
+pub struct End(());
+
+/// The session is over, in the terminal state `S`. Both sides get a [`Finished`] of that state.
+pub struct Finish<S>(PhantomData<fn(S) -> S>);
+
+/// What follows a message, for both sides. The runtime implements it for [`Stay`], [`Turn`], [`End`] and [`Finish`].
+pub trait Next: follow::Follow {}
+
+impl<S: State> Next for Stay<S> {}
+impl<S: State> Next for Turn<S> {}
+impl Next for End {}
+impl<S> Next for Finish<S> {}
+
+/// An endpoint in a terminal state: the session is over and nothing can be done with it.
+pub struct Finished<S>(PhantomData<fn(S) -> S>);
+
+impl<S> Finished<S> {
+    /// Both endpoints of a session that is over before it begins.
+    pub fn pair() -> (Finished<S>, Finished<S>) {
+        (Finished::new(), Finished::new())
+    }
+
+    pub(super) fn new() -> Finished<S> {
+        Finished(PhantomData)
+    }
+}
+
+impl<S> fmt::Debug for Finished<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Finished")
+    }
+}
+
+/// Not accessible to users, so that only the four types above can follow a message.
+mod follow {
+    use crate::floor::layout::Session;
+    use crate::link::message::Then;
+    use crate::ring::block::StateInfo;
+    use crate::ring::pipe::Pipe;
+
+    /// How the untyped side of a session becomes the next endpoint.
+    pub trait Follow {
+        /// The next endpoint of the side that sent the message.
+        type Mine;
+        /// The next endpoint of the side that received it.
+        type Theirs;
+        /// What the pipe does after the message.
+        const THEN: Then;
+        /// The name of the state that follows, unless the session is over.
+        const NAME: Option<&'static str> = None;
+        /// [`State::SESSION`](super::State::SESSION) of the state that follows.
+        const SESSION: Session = Session::UNKNOWN;
+        /// Creates the sender's next endpoint. `stayed` is [`State::STAYS`](super::State::STAYS) of the state that
+        /// it comes from.
+        fn mine(pipe: Pipe, stayed: bool) -> Self::Mine;
+        /// Creates the receiver's next endpoint, or ends the session. The receiver comes from a state with this
+        /// info.
+        fn theirs(pipe: Pipe, from: &'static StateInfo) -> Self::Theirs;
+    }
+}
+
+pub(crate) use follow::Follow;
 
 /// Begins a session in state `S`. Returns the endpoint that sends first and the endpoint that receives first.
 ///

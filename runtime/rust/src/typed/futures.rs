@@ -5,9 +5,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use super::ends::{Branch, Receiver, Sender};
+use super::endpoint::State;
+use super::endpoint::{Branch, Receiver, Sender};
 use super::error::{Closed, TryRecvError};
-use super::scheme::State;
 use crate::link::wait;
 use crate::link::wait::Wait;
 use crate::ring::pipe::Found;

@@ -1,7 +1,6 @@
 //! Endpoints with types: what generated code is built on, and what programs hold.
 
 pub(crate) mod endpoint;
-pub(crate) mod ends;
 pub(crate) mod error;
 pub(crate) mod futures;
 pub(crate) mod held;
@@ -11,9 +10,7 @@ pub(crate) mod out_of_turn;
 pub(crate) mod owned;
 pub(crate) mod recorder;
 pub(crate) mod registry;
-pub(crate) mod scheme;
 pub(crate) mod sending;
-pub(crate) mod series;
 #[cfg(feature = "tracing")]
 pub(crate) mod spans;
 #[cfg(feature = "futures")]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::ends::{Receiver, Sender};
+use super::endpoint::{Receiver, Sender};
 use crate::link::wait::Wait;
 use crate::ring::observer::{Observer, Side, Watched};
 use crate::ring::pipe::Pipe;

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use super::ends::Receiver;
+use super::endpoint::Receiver;
 
 /// Implemented by nothing: a bound whose text rustc shows instead of "no method named `recv`".
 #[diagnostic::on_unimplemented(

@@ -6,13 +6,13 @@ use std::task::{Context, Poll};
 use futures_core::{FusedStream, Stream};
 use futures_sink::Sink;
 
-use super::ends::Receiver;
+use super::endpoint::Receiver;
+use super::endpoint::State;
 use super::error::Closed;
 use super::futures::{poll, poll_message};
 use super::held::Held;
-use super::scheme::State;
+use super::sending::Series;
 use super::sending::Waits;
-use super::series::Series;
 use crate::ring::driver::Why;
 
 /// The payloads that a receiver gets, as a [`Stream`]: see [`Receiver::into_stream`].
