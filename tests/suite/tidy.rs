@@ -222,7 +222,7 @@ fn the_core_of_a_session_does_no_io() {
         let path = source.path.strip_prefix("runtime/rust/net/src/core");
         path.is_some_and(|path| !path.starts_with("/tests"))
     });
-    assert!(core.clone().count() > 5, "the core is somewhere else");
+    assert!(core.clone().count() > 1, "the core is somewhere else");
     for source in core {
         for touch in
             "Instant::now elapsed thread Mutex Atomic std::io rustix crate::transport crate::remote"

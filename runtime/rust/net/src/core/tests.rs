@@ -9,10 +9,11 @@ mod shell;
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use duologue::transport::Why;
 
+use super::Checks;
 use shell::Shell;
 
 /// A transcript: its name, its terms, and its steps.
@@ -185,5 +186,32 @@ fn frames_that_break_the_format_end_the_session() {
                 act(&mut shell, "closed broken", chunk);
             });
         }
+    }
+}
+
+/// A session whose states have limits of different length by turns, as the thread sees it that has the deadlines: its entries do not accumulate.
+#[test]
+fn there_is_one_entry_for_each_limit() {
+    let limits = [10_000, 10, 300, 10, 10_000, 25];
+    let start = Instant::now();
+    let mut checks = Checks::default();
+    let mut entries: Vec<Instant> = Vec::new();
+    for step in 0..20_000_u64 {
+        let now = start + Duration::from_millis(step);
+        let due = now + Duration::from_millis(limits[step as usize % limits.len()]);
+        if checks.request(due) {
+            entries.push(due);
+        }
+        let come = entries.iter().filter(|at| **at <= now).count();
+        entries.retain(|at| *at > now);
+        for _ in 0..come {
+            checks.come(now);
+            if checks.request(due) {
+                entries.push(due);
+            }
+        }
+        assert!(entries.iter().any(|at| *at <= due), "{step}: no entry");
+        assert_eq!(entries.len(), checks.entries.len());
+        assert!(entries.len() <= 5, "{step}: {} entries", entries.len());
     }
 }

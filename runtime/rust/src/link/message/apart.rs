@@ -90,7 +90,7 @@
 //! # Why nothing stays in the ring
 //!
 //! After each check that has found nothing, either far is armed where near publishes next, or the transport has to check
-//! again: [`FarEnd::arm_next`] says which. `duologue-net` shows in `core::forwarding` that it does.
+//! again: [`FarEnd::arm_next`] says which. `duologue-net` shows in `core::work` that it does.
 //!
 //! [`FarEnd::arm_next`]: crate::remote::far_end::FarEnd::arm_next
 //! [`Position::is_within`]: crate::ring::position::Position::is_within

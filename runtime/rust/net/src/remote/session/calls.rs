@@ -1,4 +1,5 @@
-//! What the side in this process requests from its session: to wait, to write, and to be woken.
+//! Who calls a session: the side in this process, to wait, to write and to be woken; its far end's waker; the thread or runtime
+//! that watches its connection; and the timer, when one of its core's deadlines has passed.
 
 use std::sync::atomic::fence;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -7,15 +8,22 @@ use std::task::{Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use duologue::transport::{Ahead, Driver, Role, Why};
+use duologue::transport::{guarded, Ahead, Driver, Role, Why};
 
-use super::io::read;
-use super::{lock, try_lock, Session};
-use crate::core::{Input, Next, Patience, COLLECTED};
-use crate::remote::reactor;
-use crate::remote::timer;
+use super::{lock, read, try_lock, Session};
+use crate::core::{Core, Due, Input, Next, Patience, Work, AGAIN, COLLECTED};
 use crate::remote::watch::{self, Arrived, Watch, Watched};
-use crate::transport::stream::{is_late, Stream};
+use crate::remote::{reactor, timer};
+use crate::transport::stream::{end_reads, is_late, past, Stream};
+
+/// What became of an attempt to write without waiting.
+pub(crate) enum Written {
+    Everything,
+    /// The connection accepts nothing more at the moment.
+    Some,
+    /// Another thread is working on the session at the moment.
+    Unknown,
+}
 
 impl Session {
     /// Publishes what was read before and could not be published then.
@@ -158,14 +166,6 @@ impl Session {
             thread::sleep(Duration::from_millis(1));
         }
     }
-
-    /// Writes what the side has sent, waiting as a send at the end of a run does.
-    fn write_now(self: &Arc<Session>) {
-        let work = self.with_core(Patience::Endless, |core, work| {
-            self.forward_and_write(core, work, Next::Later, None);
-        });
-        self.finish(work);
-    }
 }
 
 impl Watched for Session {
@@ -300,7 +300,12 @@ impl Driver for Driven {
     }
 
     fn flush(&self) {
-        self.0.write_now();
+        // Waits as a send at the end of a run does.
+        let session = &self.0;
+        let work = session.with_core(Patience::Endless, |core, work| {
+            session.forward_and_write(core, work, Next::Later, None);
+        });
+        session.finish(work);
     }
 
     fn abandoned(&self) {
@@ -314,5 +319,157 @@ impl Driver for Driven {
 
     fn why(&self) -> Why {
         self.0.why.get()
+    }
+}
+
+impl Session {
+    /// Does what is due. Never waits: a thread that holds a lock is reading or writing, and notices the same. Returns when the
+    /// next deadline is, unless `timer` has an earlier entry.
+    pub(crate) fn on_time(self: &Arc<Session>) -> Option<Instant> {
+        let now = Instant::now();
+        let mut due = Due::default();
+        let Some(core) = try_lock(&self.core) else {
+            return Some(now + AGAIN);
+        };
+        let work = self.work(core, Patience::None, |core, work| {
+            due = core.tick(work);
+            if due.writes {
+                self.write(core, work);
+            }
+        });
+        self.finish(work);
+        if due.shrinks {
+            self.shrink();
+        }
+        if due.reads {
+            self.look();
+        }
+        let mut next = None;
+        let Some(core) = try_lock(&self.core) else {
+            return Some(now + AGAIN);
+        };
+        let work = self.work(core, Patience::None, |core, _| next = core.checked(now));
+        self.finish(work);
+        next
+    }
+
+    /// Returns the memory of buffers that are empty. If a thread waits for the connection, it asks for this again when it has read.
+    fn shrink(self: &Arc<Session>) {
+        let mut is_large = false;
+        if let Some(mut input) = try_lock(&self.input) {
+            input.shrink();
+            self.stream.shrink();
+            is_large = input.is_large();
+            let is_open = input.ended().is_none();
+            drop(input);
+            if is_open {
+                self.read_on();
+            }
+        }
+        if let Some(core) = try_lock(&self.core) {
+            // Another thread may have set `again` in the meantime.
+            let work = self.work(core, Patience::None, |core, work| {
+                core.shrink();
+                work.shrinks = is_large || core.has_grown();
+            });
+            self.finish(work);
+        }
+    }
+
+    /// Reads what has arrived and publishes it.
+    fn look(self: &Arc<Session>) {
+        let Some(mut input) = try_lock(&self.input) else {
+            return;
+        };
+        let mut is_open = true;
+        if let Some(core) = try_lock(&self.core) {
+            if !core.is_full() && input.ended().is_none() {
+                read(&mut input, &*self.stream, Some(past()));
+            }
+            let work = self.work(core, Patience::None, |core, work| {
+                if core.role() != Role::Over {
+                    self.publish(&mut input, core, work);
+                    self.expire(&mut input, core, work);
+                }
+                is_open = !core.is_over();
+            });
+            drop(input);
+            self.finish(work);
+        } else {
+            self.leave_unpublished(input);
+        }
+        if is_open {
+            self.read_on();
+        }
+    }
+
+    /// Ends the session for both sides: this one is lost, and the peer learns that it has left. Does not wait: if a thread holds
+    /// `core`, which may be as long as the peer accepts nothing, the connection is closed, and the session is lost for both.
+    pub(crate) fn cut(self: &Arc<Session>) {
+        // Most threads hold it for a moment only.
+        let core = (0..64).find_map(|_| {
+            let core = try_lock(&self.core);
+            if core.is_none() {
+                std::thread::yield_now();
+            }
+            core
+        });
+        match core {
+            Some(core) => {
+                let work = self.work(core, Patience::None, |core, work| {
+                    self.leave(core, work, Why::Lost);
+                });
+                self.finish(work);
+            }
+            // The program's own streams may panic.
+            None => {
+                guarded(|| self.stream.close());
+            }
+        }
+        // A thread that waits for the peer finds the end of the connection.
+        guarded(|| end_reads(&*self.stream));
+    }
+
+    /// Writes what was collected and forwards more, without waiting.
+    pub(crate) fn write_on(self: &Arc<Session>) -> Written {
+        self.write_and(|session, core, work| session.forward(core, work, Next::Later))
+    }
+
+    fn write_and(
+        self: &Arc<Session>,
+        forward: impl FnOnce(&Session, &mut Core, &mut Work),
+    ) -> Written {
+        let Some(core) = try_lock(&self.core) else {
+            // Another thread works at the moment, and may collect more without writing it.
+            return Written::Unknown;
+        };
+        let mut work = self.work(core, Patience::None, |core, work| {
+            let before = core.pending();
+            self.write(core, work);
+            core.lingers(core.pending() < before, work);
+            forward(self, core, work);
+        });
+        let written = match std::mem::take(&mut work.writes) {
+            true => Written::Some,
+            false => Written::Everything,
+        };
+        self.finish(work);
+        written
+    }
+
+    /// Forwards and writes what has been collected for too long. Returns whether to try again later.
+    pub(crate) fn flush(self: &Arc<Session>) -> bool {
+        self.report();
+        let written = self.write_and(|session, core, work| {
+            session.forward_and_write(core, work, Next::Awaited, None);
+        });
+        match written {
+            Written::Everything => false,
+            Written::Some => {
+                watch::until_written(self);
+                false
+            }
+            Written::Unknown => true,
+        }
     }
 }
