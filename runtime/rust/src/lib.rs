@@ -56,7 +56,7 @@ pub use typed::streams::{Incoming, Outgoing};
 #[doc(hidden)]
 pub use {
     floor::barrier::{model_barrier, model_light_barrier},
-    link::lap::model_laps,
+    link::peer::model_laps,
     link::message::model_growth,
     ring::block::model_sessions,
 };
