@@ -8,9 +8,9 @@ use std::fs;
 const FOLDER: &str = "runtime/rust/shm/src/";
 
 /// The modules, from the lowest. What the root exports is used under the names of the modules that have it.
-const LAYERS: [&str; 13] = [
-    "error", "memory", "lock", "region", "end", "position", "terms", "outgoing", "incoming",
-    "helper", "session", "meet", "attach",
+const LAYERS: [&str; 10] = [
+    "error", "memory", "lock", "region", "end", "position", "messages", "helper", "session",
+    "attach",
 ];
 
 /// The module that has what a path names.

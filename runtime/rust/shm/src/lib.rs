@@ -42,15 +42,12 @@ mod attach;
 mod end;
 mod error;
 mod helper;
-mod incoming;
 mod lock;
-mod meet;
 mod memory;
-mod outgoing;
+mod messages;
 mod position;
 mod region;
 mod session;
-mod terms;
 
 pub use attach::{attach, Attach, Attaching};
 pub use duologue::transport::{Fingerprint, NotAFingerprint, Open};

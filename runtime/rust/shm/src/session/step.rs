@@ -20,9 +20,8 @@ use duologue::transport::{Armed, Forwarded, Next, Role, Why};
 
 use super::{After, Core, Session, LAST_WRITE};
 use crate::helper;
-use crate::incoming::{self, Read};
 use crate::memory::LEFT;
-use crate::outgoing::Written;
+use crate::messages::{self, Read, Written};
 
 /// How many encoded bytes are collected before they are written: about as much as the lines hold.
 const COLLECTED: usize = 16 << 10;
@@ -197,14 +196,14 @@ impl Session {
             self.close(core, after, Why::Left, LEFT);
             return Goes::On;
         }
-        if !incoming::has_come(&self.end, &core.position) {
+        if !messages::has_come(&self.end, &core.position) {
             core.empty_reads = core.empty_reads.saturating_add(1);
             let gone = match core.empty_reads < EMPTY_READS {
                 true => self.end.has_left().then_some(Why::Left),
                 false => (core.alive.as_mut()).and_then(|alive| alive.gone(&self.end)),
             };
             // What the peer has sent before it left is read.
-            let Some(why) = gone.filter(|_| !incoming::has_come(&self.end, &core.position)) else {
+            let Some(why) = gone.filter(|_| !messages::has_come(&self.end, &core.position)) else {
                 return match gone {
                     Some(_) => Goes::On,
                     None => Goes::NoFurther,
@@ -230,7 +229,7 @@ impl Session {
             far,
             ..
         } = core;
-        match incoming::read(&self.end, position, incoming, far, &self.terms) {
+        match messages::read(&self.end, position, incoming, far, &self.terms) {
             Read::Something(woken) => {
                 // The one that was woken asks again when it waits again.
                 if woken.is_some() {
@@ -255,7 +254,7 @@ impl Session {
             return true;
         }
         let reads = core.far.role() == Role::Sends && !core.is_full;
-        reads && (incoming::has_come(&self.end, &core.position) || self.end.has_left())
+        reads && (messages::has_come(&self.end, &core.position) || self.end.has_left())
     }
 }
 
