@@ -56,8 +56,8 @@ pub use typed::streams::{Incoming, Outgoing};
 #[doc(hidden)]
 pub use {
     floor::barrier::{model_barrier, model_light_barrier},
-    link::peer::model_laps,
     link::message::model_growth,
+    link::peer::model_laps,
     ring::block::model_sessions,
 };
 
