@@ -44,6 +44,14 @@ pub struct Label {
     pub text: String,
 }
 
+impl Label {
+    /// A text about a location.
+    pub fn new(span: Span, text: impl Into<String>) -> Label {
+        let text = text.into();
+        Label { span, text }
+    }
+}
+
 /// A replacement of one range of text.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -55,6 +63,12 @@ pub struct Edit {
 }
 
 impl Edit {
+    /// The replacement of a range by a text.
+    pub fn new(span: Span, text: impl Into<String>) -> Edit {
+        let text = text.into();
+        Edit { span, text }
+    }
+
     /// Whether the replaced text contains a comment. A `//` in a string counts too; no repair replaces one without review.
     #[must_use]
     pub fn removes_comment(&self, sources: &Sources) -> bool {
@@ -154,16 +168,19 @@ impl Diagnostic {
             rule,
             level: Level::Deny,
             message: message.into(),
-            primary: Label {
-                span,
-                text: String::new(),
-            },
+            primary: Label::new(span, ""),
             item: None,
             related: Vec::new(),
             notes: Vec::new(),
             helps: Vec::new(),
             dialogue: Vec::new(),
         }
+    }
+
+    /// An error in the syntax of a text.
+    #[must_use]
+    pub fn syntax(span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::error("syntax", span, message)
     }
 
     /// Sets the label of the primary span.
@@ -176,20 +193,14 @@ impl Diagnostic {
     /// Adds another location.
     #[must_use]
     pub fn related(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
-        self.related.push(Label {
-            span,
-            text: text.into(),
-        });
+        self.related.push(Label::new(span, text));
         self
     }
 
     /// Adds a message to the dialogue that shows the finding.
     #[must_use]
     pub fn step(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
-        self.dialogue.push(Label {
-            span,
-            text: text.into(),
-        });
+        self.dialogue.push(Label::new(span, text));
         self
     }
 
@@ -202,32 +213,35 @@ impl Diagnostic {
 
     /// Adds a repair that is described in words only.
     #[must_use]
-    pub fn help(mut self, text: impl Into<String>) -> Diagnostic {
+    pub fn help(self, text: impl Into<String>) -> Diagnostic {
+        self.fix_all(text, [])
+    }
+
+    /// Adds a repair that replaces one range of text.
+    #[must_use]
+    pub fn fix(self, text: impl Into<String>, at: Span, with: impl Into<String>) -> Diagnostic {
+        self.fix_all(text, [Edit::new(at, with)])
+    }
+
+    /// Adds a repair with several edits.
+    #[must_use]
+    pub fn fix_all(
+        mut self,
+        text: impl Into<String>,
+        edits: impl IntoIterator<Item = Edit>,
+    ) -> Diagnostic {
         self.helps.push(Help {
             text: text.into(),
-            edits: Vec::new(),
+            edits: edits.into_iter().collect(),
             is_safe: false,
         });
         self
     }
 
-    /// Adds a repair that replaces one range of text.
+    /// Says of the repair that was added last whether it is safe.
     #[must_use]
-    pub fn fix(
-        mut self,
-        text: impl Into<String>,
-        span: Span,
-        with: impl Into<String>,
-        is_safe: bool,
-    ) -> Diagnostic {
-        self.helps.push(Help {
-            text: text.into(),
-            edits: vec![Edit {
-                span,
-                text: with.into(),
-            }],
-            is_safe,
-        });
+    pub fn safe(mut self, is_safe: bool) -> Diagnostic {
+        self.helps.iter_mut().last().expect("a repair").is_safe = is_safe;
         self
     }
 
@@ -240,7 +254,7 @@ impl Diagnostic {
         otherwise: impl Into<String>,
     ) -> Diagnostic {
         match near {
-            Some(near) => self.fix(format!("did you mean `{near}`?"), span, near, false),
+            Some(near) => self.fix(format!("did you mean `{near}`?"), span, near),
             None => self.help(otherwise),
         }
     }
@@ -294,10 +308,7 @@ mod tests {
         let mut sources = Sources::default();
         let id = sources.add("a.proto", "one\n  two\nthree four\n");
         let place = |start, end, text: &str| {
-            let edit = Edit {
-                span: Span::new(id, start, end),
-                text: text.to_owned(),
-            };
+            let edit = Edit::new(Span::new(id, start, end), text);
             edit.place(&sources).range()
         };
         assert_eq!(place(6, 9, ""), 3..9);
@@ -312,10 +323,7 @@ mod tests {
         let mut sources = Sources::default();
         let id = sources.add("a.proto", "p {\n    a\n\n    b\n}\n\n    c\n\nd\n");
         let place = |start, end| {
-            let edit = Edit {
-                span: Span::new(id, start, end),
-                text: String::new(),
-            };
+            let edit = Edit::new(Span::new(id, start, end), "");
             edit.place(&sources).range()
         };
         assert_eq!(place(15, 16), 9..16);
@@ -324,10 +332,7 @@ mod tests {
         assert_eq!(place(4, 18), 3..18);
         let id = sources.add("b.proto", "a\r\n\r\nb\r\n\r\nc\r\n");
         let place = |start, end| {
-            let edit = Edit {
-                span: Span::new(id, start, end),
-                text: String::new(),
-            };
+            let edit = Edit::new(Span::new(id, start, end), "");
             edit.place(&sources).range()
         };
         assert_eq!(place(5, 6), 1..6);

@@ -97,7 +97,7 @@ impl Acceptance {
                     Some(
                         error
                             .note(words)
-                            .fix("write this instead", claim.span, attribute, false),
+                            .fix("write this instead", claim.span, attribute),
                     )
                 }
                 Acceptance::Neither(reason) => {

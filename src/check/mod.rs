@@ -2,6 +2,31 @@
 //!
 //! A rule is one file in a folder here, one line in [`RULES`], one page in `docs/rules/` and one folder in `tests/fail/`.
 
+/// Declares the rule of a file, with its level, whose function is `find`; or, with a name for the constant, any rule or error. Its page has
+/// its name.
+macro_rules! rule {
+    ($name:literal, error, $summary:literal) => {
+        rule! { RULE, $name, None, Some(find), $summary }
+    };
+    ($name:literal, $level:ident, $summary:literal) => {
+        rule! { RULE, $name, Some($crate::diagnostic::Level::$level), Some(find), $summary }
+    };
+    ($constant:ident, $name:literal, $default:expr, $find:expr, $summary:literal) => {
+        pub const $constant: $crate::check::Rule = $crate::check::Rule {
+            name: $name,
+            summary: $summary,
+            default: $default,
+            page: include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/docs/rules/",
+                $name,
+                ".md"
+            )),
+            find: $find,
+        };
+    };
+}
+
 mod attributes;
 mod checked;
 mod declarations;
@@ -19,6 +44,7 @@ pub use names::target_names::{Scope, Spelled, spelled};
 
 use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::Program;
+use crate::source::Span;
 use checked::Facts;
 use findings::{Findings, Subject};
 pub use levels::{Levels, WARNINGS};
@@ -37,6 +63,13 @@ pub struct Rule {
     pub page: &'static str,
     /// Finds violations in a resolved program; `None` if another stage finds them.
     find: Option<fn(&Subject<'_>, &mut Findings)>,
+}
+
+impl Rule {
+    /// A finding of the rule at a location, where its level is not set yet.
+    pub(crate) fn finding(&self, at: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::error(self.name, at, message)
+    }
 }
 
 /// Passes on, scope by scope, the names that the targets will declare.

@@ -1,18 +1,10 @@
 //! Errors that other stages find and that are only listed here: some are found while files are parsed and names are resolved, others
 //! when two versions are compared.
 
-use super::Rule;
-
 macro_rules! declare_errors {
-    ($($constant:ident, $name:literal, $summary:literal;)+) => {$(
-        pub const $constant: Rule = Rule {
-            name: $name,
-            summary: $summary,
-            default: None,
-            page: include_str!(concat!("../../docs/rules/", $name, ".md")),
-            find: None,
-        };
-    )+};
+    ($($constant:ident, $name:literal, $summary:literal;)+) => {
+        $(rule! { $constant, $name, None, None, $summary })+
+    };
 }
 
 declare_errors! {

@@ -74,9 +74,11 @@ pub fn not_dual(ours: View<'_>, theirs: View<'_>) -> Option<Explanation> {
     let headline = format!("`{}` is not the dual of `{}`", our.name, their.name);
     let counts = (our.start().parameters.len(), their.start().parameters.len());
     if counts.0 != counts.1 {
-        let label = |state: &State| Label {
-            span: state.name.span,
-            text: counted(state.parameters.len(), "type parameter"),
+        let label = |state: &State| {
+            Label::new(
+                state.name.span,
+                counted(state.parameters.len(), "type parameter"),
+            )
         };
         return Some(Explanation {
             headline,
@@ -285,14 +287,8 @@ fn explained(
     };
     Explanation {
         headline,
-        left: Label {
-            span: ours,
-            text: left,
-        },
-        right: Label {
-            span: theirs,
-            text: right,
-        },
+        left: Label::new(ours, left),
+        right: Label::new(theirs, right),
         note: Some(note),
         steps: found.dialogue.iter().map(step).collect(),
         help,
@@ -300,10 +296,10 @@ fn explained(
 }
 
 fn step(said: &DialogueStep<'_>) -> (Origin, Label) {
-    let label = Label {
-        span: said.message.name.span,
-        text: format!("{}: {}", said.speaker.word(), said.message.name),
-    };
+    let label = Label::new(
+        said.message.name.span,
+        format!("{}: {}", said.speaker.word(), said.message.name),
+    );
     (said.origin, label)
 }
 

@@ -416,14 +416,11 @@ fn bound(path: &str, most: Option<Limit>, unit: &str, span: Span) -> Label {
         path => format!("`{path}` has "),
     };
     match most {
-        Some(limit) => Label {
-            span: limit.span,
-            text: format!("{what}at most {} here", number(limit.most, unit)),
-        },
-        None => Label {
-            span,
-            text: format!("{what}no bound here"),
-        },
+        Some(limit) => Label::new(
+            limit.span,
+            format!("{what}at most {} here", number(limit.most, unit)),
+        ),
+        None => Label::new(span, format!("{what}no bound here")),
     }
 }
 
@@ -452,7 +449,7 @@ fn whole(message: &Message, largest: Option<u64>) -> Label {
             format!("`{}` has no limit here", message.name),
         ),
     };
-    Label { span, text }
+    Label::new(span, text)
 }
 
 fn number(count: u64, unit: &str) -> String {

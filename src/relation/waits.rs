@@ -47,13 +47,10 @@ pub fn label(state: &State, origin: Origin, turn: Direction) -> Label {
     };
     let side = side.word();
     match state.within {
-        Some(limit) => Label {
-            span: limit.span,
-            text: format!("the {side} {verb} {} here", duration(limit.most)),
-        },
-        None => Label {
-            span: state.name.span,
-            text: format!("the {side} {unlimited} here"),
-        },
+        Some(limit) => Label::new(
+            limit.span,
+            format!("the {side} {verb} {} here", duration(limit.most)),
+        ),
+        None => Label::new(state.name.span, format!("the {side} {unlimited} here")),
     }
 }

@@ -25,7 +25,7 @@ fn misspelled(sources: &Sources, id: crate::source::SourceId) -> Diagnostic {
     .related(place(id, text, "connected"), "a state with a similar name")
     .note("states are looked up in their own protocol only")
     .help("declare the state")
-    .fix("did you mean `connected`?", wrong, "connected", false)
+    .fix("did you mean `connected`?", wrong, "connected")
 }
 
 #[test]
@@ -123,8 +123,7 @@ fn a_long_line_is_cut_and_its_columns_are_right() {
         " word".repeat(1_000_000)
     );
     let (sources, id) = one(&text);
-    let finding =
-        Diagnostic::error("syntax", place(id, &text, "oops"), "what is this?").label("this");
+    let finding = Diagnostic::syntax(place(id, &text, "oops"), "what is this?").label("this");
     let shown = full(
         &finding.help("leave it out"),
         &sources,
@@ -148,7 +147,7 @@ fn unusual_texts_keep_their_lines() {
         let (sources, id) = one(text);
         let place = Span::new(id, range.start, range.end);
         full(
-            &Diagnostic::error("syntax", place, "here").label("this"),
+            &Diagnostic::syntax(place, "here").label("this"),
             &sources,
             RenderOptions::default(),
         )
@@ -201,13 +200,13 @@ fn no_place_makes_it_fail() {
             let (start, end) = (dice.roll(beyond), dice.roll(beyond));
             Span::new(id, start, end)
         };
-        let mut finding = Diagnostic::error("syntax", place(&mut dice), "message").label("label");
+        let mut finding = Diagnostic::syntax(place(&mut dice), "message").label("label");
         for _ in 0..dice.roll(4) {
             finding = finding.related(place(&mut dice), "other");
         }
         for _ in 0..dice.roll(3) {
             let text = ["", "x", "two\nlines\n", "\u{e9}"][dice.roll(4)];
-            finding = finding.fix("repair", place(&mut dice), text, true);
+            finding = finding.fix("repair", place(&mut dice), text).safe(true);
         }
         let options = RenderOptions {
             is_unicode: round % 2 == 0,

@@ -147,7 +147,6 @@ pub(super) fn incomplete_endpoint(
             format!("did you mean `{word}`?"),
             span,
             word,
-            false,
         );
         resolver.report(error);
         resolver.unknown([protocol, second]);
@@ -168,7 +167,6 @@ pub(super) fn incomplete_endpoint(
                 format!("the only state of `{protocol}` is `{only}`"),
                 after,
                 format!("::{only}"),
-                false,
             ),
             states if (2..=LISTED).contains(&states.len()) => error.help(format!(
                 "write `{protocol}::{second}::{}`; the states of `{protocol}` are {}",
@@ -184,8 +182,8 @@ pub(super) fn incomplete_endpoint(
             end: second.span.start,
             ..second.span
         };
-        let error = error.fix("for the client's endpoint", before, "client::", false);
-        error.fix("for the server's endpoint", before, "server::", false)
+        let error = error.fix("for the client's endpoint", before, "client::");
+        error.fix("for the server's endpoint", before, "server::")
     };
     let declared = resolver.program.protocol(id).name.span;
     resolver.report(error.related(declared, "the protocol is declared here"));
@@ -289,13 +287,13 @@ fn find_state(
             let place = &resolver.parameters[protocol.index()][states[near]].name;
             error
                 .related(place.span, "a state with a similar name is declared here")
-                .fix(format!("did you mean `{near}`?"), span, near, false)
+                .fix(format!("did you mean `{near}`?"), span, near)
         } else if is_over {
-            error.fix("to end the session, write `!`", span, "!", false)
+            error.fix("to end the session, write `!`", span, "!")
         } else if let Some(owner) = resolver.senders.get(&(protocol, name.text().into())) {
             error
                 .related(owner.span, format!("`{name}` is a message of this state"))
-                .fix("an arrow leads to a state", span, owner.text(), false)
+                .fix("an arrow leads to a state", span, owner.text())
         } else {
             match states_in_order(resolver, protocol).as_slice() {
                 [only] => error.help(format!("the only state is `{only}`")),

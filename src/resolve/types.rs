@@ -394,7 +394,7 @@ fn with_arguments(
     }
     let inside: Vec<String> = arguments.iter().map(ast::Type::to_string).collect();
     let instead = |error: Diagnostic, words: &str, ty: String| {
-        error.fix(format!("{words} `{ty}`"), span, ty.clone(), false)
+        error.fix(format!("{words} `{ty}`"), span, ty.clone())
     };
     let lower = name.text().to_ascii_lowercase();
     match (lower.as_str(), inside.as_slice()) {

@@ -17,7 +17,7 @@ pub fn decode(
             let source = sources.add(name, text);
             let error = lone.map(|at| {
                 let span = Span::new(source, at, at + 1);
-                Diagnostic::error("syntax", span, "a line of this file ends in `\\r` alone")
+                Diagnostic::syntax(span, "a line of this file ends in `\\r` alone")
                     .help("end lines with `\\n` or `\\r\\n`")
             });
             return (source, error);
@@ -28,7 +28,7 @@ pub fn decode(
     let byte = error.as_bytes()[valid];
     let source = sources.add_lossy(name, error.as_bytes());
     let span = Span::new(source, valid, valid + '\u{fffd}'.len_utf8());
-    let error = Diagnostic::error("syntax", span, "this file is not valid UTF-8")
+    let error = Diagnostic::syntax(span, "this file is not valid UTF-8")
         .label(format!(
             "the byte {byte:#04x} is not part of a character here"
         ))

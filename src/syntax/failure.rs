@@ -140,7 +140,7 @@ impl<'a> Context<'a> {
     }
 
     pub(super) fn error_at(&self, at: Range<usize>, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::error("syntax", self.span(at), message)
+        Diagnostic::syntax(self.span(at), message)
     }
 
     pub(super) fn span(&self, at: Range<usize>) -> Span {

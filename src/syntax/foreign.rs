@@ -1,7 +1,7 @@
 //! Explains faults in the characters of a text: what is never closed, nested too deeply, or not ASCII.
 
 use super::ascii::meant;
-use crate::diagnostic::{Diagnostic, Edit, Help};
+use crate::diagnostic::{Diagnostic, Edit};
 use crate::source::{SourceId, Span};
 use duologue_grammar::{Kind, Leaf, Tree};
 use std::ops::Range;
@@ -112,8 +112,7 @@ impl Fault {
     /// Says that something is nested too deeply.
     pub fn too_deep(source: SourceId, at: &Range<usize>) -> Diagnostic {
         let here = Span::new(source, at.start, at.end);
-        Diagnostic::error("syntax", here, "this is nested too deeply")
-            .help("at most 64 levels are allowed")
+        Diagnostic::syntax(here, "this is nested too deeply").help("at most 64 levels are allowed")
     }
 
     /// If all characters have a meaning in ASCII, what to write instead of each.
@@ -138,7 +137,7 @@ impl Fault {
     ) -> Diagnostic {
         let span = |at: &Range<usize>| Span::new(source, at.start, at.end);
         let here = span(&self.at);
-        let error = |message: &str| Diagnostic::error("syntax", here, message);
+        let error = |message: &str| Diagnostic::syntax(here, message);
         match self.kind {
             FaultKind::OpenComment => {
                 error("this comment is never closed").help("close it with `*/`")
@@ -164,17 +163,8 @@ impl Fault {
                     " " => (format!("{first} is not whitespace here"), "write a space"),
                     sign => (format!("{first} is not `{sign}`"), "write it in ASCII"),
                 };
-                let edits = edits.iter().map(|(at, with)| Edit {
-                    span: span(at),
-                    text: (*with).to_owned(),
-                });
-                let mut error = error(&what);
-                error.helps.push(Help {
-                    text: repair.to_owned(),
-                    edits: edits.collect(),
-                    is_safe: true,
-                });
-                error
+                let edits = edits.iter().map(|(at, with)| Edit::new(span(at), *with));
+                error(&what).fix_all(repair, edits).safe(true)
             }
         }
     }
@@ -182,7 +172,7 @@ impl Fault {
 
 /// A string without its closing quote, which may have been written as another character.
 fn open_string(here: Span, found: &str) -> Diagnostic {
-    let error = Diagnostic::error("syntax", here, "this string is never closed");
+    let error = Diagnostic::syntax(here, "this string is never closed");
     let quote = found
         .char_indices()
         .find(|(_, one)| meant(*one) == Some("\""));
@@ -195,6 +185,5 @@ fn open_string(here: Span, found: &str) -> Diagnostic {
         format!("if {} is meant to close it, write `\"`", shown(quote)),
         place,
         "\"",
-        false,
     )
 }

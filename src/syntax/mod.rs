@@ -40,7 +40,7 @@ fn read(source: SourceId, text: &str) -> Result<Tree<'_>, Vec<Diagnostic>> {
         return Ok(Tree::of(text));
     }
     let here = Span::new(source, 0, 0);
-    let error = Diagnostic::error("syntax", here, "this file is larger than 64 MiB");
+    let error = Diagnostic::syntax(here, "this file is larger than 64 MiB");
     Err(vec![error.help("split it, and import the parts")])
 }
 

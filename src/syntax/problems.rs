@@ -246,7 +246,7 @@ impl<'t> Problems<'t> {
 
     /// An error at bytes of the text.
     fn error(&self, at: Range<usize>, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::error("syntax", Span::new(self.source, at.start, at.end), message)
+        Diagnostic::syntax(Span::new(self.source, at.start, at.end), message)
     }
 
     /// A stray semicolon: one may follow only a protocol, and only once.
@@ -260,7 +260,7 @@ impl<'t> Problems<'t> {
         };
         let error = self.error(start..end + more, words);
         let span = error.primary.span;
-        self.found.push(error.fix(repair, span, "", true));
+        self.found.push(error.fix(repair, span, "").safe(true));
     }
 
     /// A comma or semicolon between states. It is removed automatically only if a state or nothing follows: before a message, it
@@ -279,7 +279,7 @@ impl<'t> Problems<'t> {
         let error = self.error(self.tree.place(at), text);
         let span = error.primary.span;
         self.found
-            .push(error.fix("remove it", span, "", !is_message));
+            .push(error.fix("remove it", span, "").safe(!is_message));
     }
 
     /// A protocol that is never closed.

@@ -1,26 +1,21 @@
 //! `#[allow(...)]` and similar attributes with a name that is not the name of a rule.
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::check::levels::{Location, attributes_in, attributes_outside};
-use crate::diagnostic::{Diagnostic, Level};
+use crate::diagnostic::Diagnostic;
 use crate::protocol::LevelAttribute;
 
-pub const RULE: Rule = Rule {
-    name: "unknown-rule",
-    summary: "an attribute sets the level of a rule that does not exist",
-    default: Some(Level::Warn),
-    page: include_str!("../../../docs/rules/unknown-rule.md"),
-    find: Some(find),
-};
+rule! {
+    "unknown-rule", Warn,
+    "an attribute sets the level of a rule that does not exist"
+}
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let mut look = |attribute: &LevelAttribute, location: Location<'_>| {
         let name = &attribute.rule;
         match crate::check::rule(name.text()) {
             Some(rule) if rule.default.is_none() => findings.error(
-                Diagnostic::error(
-                    "syntax",
+                Diagnostic::syntax(
                     name.span,
                     format!("`{name}` is an error, and errors have no level"),
                 )
@@ -35,7 +30,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 let near = crate::check::nearest_rule(name.text()).and_then(crate::check::rule);
                 let near = near.filter(|rule| rule.default.is_some());
                 let near = near.map(|rule| rule.name);
-                Diagnostic::error(RULE.name, name.span, message).did_you_mean(
+                RULE.finding(name.span, message).did_you_mean(
                     name.span,
                     near,
                     "`duologue explain` lists all rules",

@@ -1,22 +1,17 @@
 //! An `#[accepts(...)]` that cannot have the effect that it says.
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::check::names::target_clash::TOO_BROKEN;
-use crate::diagnostic::Diagnostic;
 use crate::fingerprint::Fingerprint;
 use crate::protocol::limits::ACCEPTED;
 use crate::protocol::{Accepted, Program, Protocol, ProtocolId, Side, Type};
 use crate::relation::{View, canonical};
 use std::collections::HashMap;
 
-pub const RULE: Rule = Rule {
-    name: "unusable-acceptance",
-    summary: "an older fingerprint cannot be accepted where it is written",
-    default: None,
-    page: include_str!("../../../docs/rules/unusable-acceptance.md"),
-    find: Some(find),
-};
+rule! {
+    "unusable-acceptance", error,
+    "an older fingerprint cannot be accepted where it is written"
+}
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let program = subject.program;
@@ -53,7 +48,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
 fn generic(program: &Program, first: &Accepted, id: ProtocolId, findings: &mut Findings) {
     let name = &program.protocol(id).name;
     let text = format!("`{name}` has type parameters, and therefore no fingerprint");
-    let error = Diagnostic::error(RULE.name, first.span, text);
+    let error = RULE.finding(first.span, text);
     let error = error.note("each of its instances has its own fingerprint");
     let mut instances = program.instances.iter();
     findings.error(match instances.find(|found| found.protocol == id) {
@@ -73,7 +68,7 @@ fn all(accepts: &[Accepted], view: View<'_>, is_known: bool, findings: &mut Find
     if let Some(obstacle) = text.as_ref().and_then(|text| text.obstacle.as_ref()) {
         let text =
             format!("sessions of `{name}` do not leave their process, so it accepts nothing");
-        let error = Diagnostic::error(RULE.name, accepts[0].span, text);
+        let error = RULE.finding(accepts[0].span, text);
         findings.error(
             error
                 .note(obstacle.to_string())
@@ -87,18 +82,18 @@ fn all(accepts: &[Accepted], view: View<'_>, is_known: bool, findings: &mut Find
     for accepted in accepts {
         let count = counts.entry(accepted.side).or_default();
         *count += 1;
-        let error = |text: String| Diagnostic::error(RULE.name, accepted.span, text);
+        let error = |text: String| RULE.finding(accepted.span, text);
         let side = accepted.side.word();
         let first = seen.get(&accepted.fingerprint).copied();
         if own == Some(accepted.fingerprint) {
             let error = error(format!("this is the fingerprint of `{name}` itself"));
             let error = error.note("sides with the same fingerprint always talk to each other");
-            findings.error(error.fix("remove the attribute", accepted.span, "", false));
+            findings.error(error.fix("remove the attribute", accepted.span, ""));
         } else if let Some(first) = first.filter(|first| first.side == accepted.side) {
             let error = error(format!("the {side} accepts this fingerprint twice"))
                 .label("the second time")
                 .related(first.span, "the first time");
-            findings.error(error.fix("remove one of them", accepted.span, "", false));
+            findings.error(error.fix("remove one of them", accepted.span, ""));
         } else if let Some(first) = first {
             let error = error("both sides accept this fingerprint".to_owned())
                 .label(format!("the {side} does"))

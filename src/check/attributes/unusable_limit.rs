@@ -1,6 +1,5 @@
 //! A limit that cannot hold: every message is larger, or a bound is written where types cannot have one.
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::{Diagnostic, counted};
 use crate::name::Name;
@@ -12,13 +11,10 @@ use crate::source::Span;
 use crate::wire::Sizes;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-pub const RULE: Rule = Rule {
-    name: "unusable-limit",
-    summary: "a limit cannot hold where it is written",
-    default: None,
-    page: include_str!("../../../docs/rules/unusable-limit.md"),
-    find: Some(find),
-};
+rule! {
+    "unusable-limit", error,
+    "a limit cannot hold where it is written"
+}
 
 /// How many parts a type with bounds in aliases may have: generated code describes each of them. Arguments with more parts are not
 /// followed.
@@ -77,7 +73,7 @@ fn over(protocol: &Protocol, findings: &mut Findings) {
             state.name
         );
         findings.error(
-            Diagnostic::error(RULE.name, limit.span, text)
+            RULE.finding(limit.span, text)
                 .label("this duration")
                 .related(state.name.span, "the session is over in this state")
                 .help("remove the attribute"),
@@ -119,7 +115,7 @@ fn too_small(protocol: &Protocol, sizes: &Sizes, findings: &mut Findings) {
         let (least, most) = (bytes(one.least), bytes(one.limit.most));
         let text = format!("message `{message}` of state `{state}` is larger than its limit");
         findings.error(
-            Diagnostic::error(RULE.name, one.limit.span, text)
+            RULE.finding(one.limit.span, text)
                 .label(format!("at most {most}"))
                 .related(message.span, format!("takes at least {least}"))
                 .note("every message above its limit is refused, so this one could never be sent")
@@ -127,7 +123,6 @@ fn too_small(protocol: &Protocol, sizes: &Sizes, findings: &mut Findings) {
                     "raise the limit, or give this message a limit of its own",
                     one.limit.span,
                     format!("{} B", one.least),
-                    false,
                 ),
         );
     }
@@ -186,7 +181,7 @@ impl TooSmallThere<'_> {
             given.join(", ")
         );
         let (least, most) = (bytes(self.least), bytes(self.limit.most));
-        Diagnostic::error(RULE.name, self.place, text)
+        RULE.finding(self.place, text)
             .label(format!("with these arguments it takes at least {least}"))
             .related(self.limit.span, format!("at most {most}"))
             .note("every message above its limit is refused, so this one could never be sent")
@@ -316,7 +311,7 @@ impl Seeker<'_> {
         if self.sizes.is_bounded(ty, lengths) && !self.is_small(ty, lengths, &mut left) {
             let text = "a type with bounds has too many parts";
             findings.error(
-                Diagnostic::error(RULE.name, at, text)
+                RULE.finding(at, text)
                     .label(format!(
                         "more than {MOST_PARTS} once its aliases are expanded"
                     ))
@@ -338,7 +333,7 @@ impl Seeker<'_> {
         }
         let shown = type_text(self.program, parameters, argument);
         let text = format!("`{shown}` has a bound, and cannot be a type argument");
-        let mut error = Diagnostic::error(RULE.name, at, text);
+        let mut error = RULE.finding(at, text);
         let mut bound = None;
         argument.walk(&mut |part| {
             let (_, lengths) = self.program.unaliased(part, Lengths::NONE);

@@ -1,19 +1,15 @@
 //! `#[allow(...)]` that silences nothing.
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::check::levels::{Location, attributes_in, attributes_outside};
 use crate::check::names::target_clash;
-use crate::diagnostic::{Diagnostic, Level};
+use crate::diagnostic::Level;
 use crate::protocol::LevelAttribute;
 
-pub const RULE: Rule = Rule {
-    name: "unused-suppression",
-    summary: "an attribute allows a rule that is not broken there",
-    default: Some(Level::Warn),
-    page: include_str!("../../../docs/rules/unused-suppression.md"),
-    find: Some(find),
-};
+rule! {
+    "unused-suppression", Warn,
+    "an attribute allows a rule that is not broken there"
+}
 
 /// Runs as the last rule, after all others have reported their findings.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
@@ -31,13 +27,13 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         }
         findings.report(&RULE, location, || {
             let text = format!("`{name}` is allowed, but does not occur here");
-            let finding = Diagnostic::error(RULE.name, name.span, text);
+            let finding = RULE.finding(name.span, text);
             let help = match attribute.is_alone {
                 true => "remove the attribute",
                 false => "remove it from the attribute",
             };
             match attribute.removal {
-                Some(removal) => finding.fix(help, removal, "", true),
+                Some(removal) => finding.fix(help, removal, "").safe(true),
                 None => finding.help(help),
             }
         });

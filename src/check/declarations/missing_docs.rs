@@ -1,20 +1,15 @@
 //! A protocol, state, message or type without documentation.
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::check::levels::Location;
-use crate::diagnostic::{Diagnostic, Level};
 use crate::name::Name;
 use crate::protocol::Docs;
 
-/// Allowed by default, because names often say enough.
-pub const RULE: Rule = Rule {
-    name: "missing-docs",
-    summary: "a protocol, state, message or type has no documentation",
-    default: Some(Level::Allow),
-    page: include_str!("../../../docs/rules/missing-docs.md"),
-    find: Some(find),
-};
+// Allowed by default, because names often say enough.
+rule! {
+    "missing-docs", Allow,
+    "a protocol, state, message or type has no documentation"
+}
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let program = subject.program;
@@ -53,8 +48,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
 fn report(what: &str, name: &Name, docs: &Docs, location: Location<'_>, findings: &mut Findings) {
     if docs.is_empty() {
         findings.report(&RULE, location, || {
-            Diagnostic::error(
-                RULE.name,
+            RULE.finding(
                 name.span,
                 format!("the {what} `{name}` has no documentation"),
             )

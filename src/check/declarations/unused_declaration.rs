@@ -1,22 +1,17 @@
 //! A type or bound that nothing uses.
 
 use super::references::Uses;
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::check::levels::Location;
 use crate::check::names::clashing_names;
 use crate::check::types::undeclared_type::COMPARED;
-use crate::diagnostic::{Diagnostic, Level};
 use crate::name::{Name, nearest};
 use crate::protocol::{LevelAttribute, Program};
 
-pub const RULE: Rule = Rule {
-    name: "unused-declaration",
-    summary: "a declared type or bound is never used",
-    default: Some(Level::Warn),
-    page: include_str!("../../../docs/rules/unused-declaration.md"),
-    find: Some(find),
-};
+rule! {
+    "unused-declaration", Warn,
+    "a declared type or bound is never used"
+}
 
 /// A file without protocols declares types and bounds for other files, so nothing in it is reported.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
@@ -64,12 +59,8 @@ fn meant(program: &Program, uses: &mut Uses) {
 
 fn report(what: &str, name: &Name, levels: &[LevelAttribute], findings: &mut Findings) {
     findings.report(&RULE, Location::declaration(levels), || {
-        Diagnostic::error(
-            RULE.name,
-            name.span,
-            format!("the {what} `{name}` is never used"),
-        )
-        .label("declared here, but not mentioned anywhere")
-        .help("remove it, or move it to a file that others import")
+        RULE.finding(name.span, format!("the {what} `{name}` is never used"))
+            .label("declared here, but not mentioned anywhere")
+            .help("remove it, or move it to a file that others import")
     });
 }

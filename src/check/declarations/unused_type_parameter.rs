@@ -1,18 +1,13 @@
 //! A type parameter that nothing uses.
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::check::levels::Location;
-use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Message, State, Type};
 
-pub const RULE: Rule = Rule {
-    name: "unused-type-parameter",
-    summary: "no message of a state uses one of its type parameters",
-    default: Some(Level::Warn),
-    page: include_str!("../../../docs/rules/unused-type-parameter.md"),
-    find: Some(find),
-};
+rule! {
+    "unused-type-parameter", Warn,
+    "no message of a state uses one of its type parameters"
+}
 
 /// Terminal states are not reported: `Done<T>` has a parameter so that `-> Done<T>` can be written.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
@@ -31,7 +26,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 findings.report(&RULE, Location::state(case.protocol, state), || {
                     let name = &parameter.name;
                     let message = format!("state `{}` does not use its type parameter `{name}`", state.name);
-                    Diagnostic::error(RULE.name, name.span, message)
+                    RULE.finding(name.span, message)
                         .label("no payload and no next state mentions it")
                         .help("remove it here, and remove the argument wherever a message leads to this state")
                 });

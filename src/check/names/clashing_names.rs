@@ -4,20 +4,16 @@
 //! type parameters conflict with types, because they appear where types appear. Other names that a target would spell alike are
 //! found by [`super::target_clash`].
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
 use crate::name::Name;
 use crate::protocol::{Builtin, Definition, Entry, FileId, Program, Protocol, State, Type};
 use std::collections::{BTreeMap, HashMap};
 
-pub const RULE: Rule = Rule {
-    name: "clashing-names",
-    summary: "two names would become the same name in generated code",
-    default: None,
-    page: include_str!("../../../docs/rules/clashing-names.md"),
-    find: Some(find),
-};
+rule! {
+    "clashing-names", error,
+    "two names would become the same name in generated code"
+}
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let mut clashes = Clashes { findings };
@@ -87,14 +83,14 @@ impl Clashes<'_> {
                 let message =
                     format!("type parameter `{name}` collides with the built-in type `{word}`");
                 self.error(
-                    Diagnostic::error(RULE.name, name.span, message)
+                    RULE.finding(name.span, message)
                         .label("it is unclear which of the two is meant")
                         .help("give the parameter another name, such as `T`"),
                 );
             } else if let Some(ty) = types.visible(program, file, &own) {
                 let message = format!("type parameter `{name}` collides with the type `{ty}`");
                 self.error(
-                    Diagnostic::error(RULE.name, name.span, message)
+                    RULE.finding(name.span, message)
                         .label("it is unclear which of the two is meant")
                         .related(ty.span, "the type is declared here")
                         .help("give the parameter another name, such as `T`"),
@@ -178,7 +174,7 @@ impl Clashes<'_> {
         let message =
             format!("{what} `{first}` and `{second}` produce the same name in generated code");
         self.error(
-            Diagnostic::error(RULE.name, second.span, message)
+            RULE.finding(second.span, message)
                 .label("differs only in case or `_`")
                 .related(first.span, "from this name")
                 .note("generated code spells names in the style of its language, where both would be the same")

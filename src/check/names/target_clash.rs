@@ -5,22 +5,18 @@
 
 use super::clashing_names;
 use super::target_names::Scope;
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::check::levels::Location;
 use crate::check::types::too_many_values;
-use crate::diagnostic::{Diagnostic, Level};
+use crate::diagnostic::Diagnostic;
 use crate::protocol::{Definition, Program};
 use crate::source::Span;
 use std::collections::{HashMap, HashSet};
 
-pub const RULE: Rule = Rule {
-    name: "target-clash",
-    summary: "two names would become the same name in a target that was not requested",
-    default: Some(Level::Warn),
-    page: include_str!("../../../docs/rules/target-clash.md"),
-    find: Some(find),
-};
+rule! {
+    "target-clash", Warn,
+    "two names would become the same name in a target that was not requested"
+}
 
 /// After these errors the targets have no names to spell, or the same clash has already been reported.
 pub const TOO_BROKEN: [&str; 4] = [

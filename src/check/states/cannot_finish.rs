@@ -1,20 +1,15 @@
 //! States from which a session cannot reach an end, in a protocol that has one.
 
 use super::never_ends::has_terminal;
-use crate::check::Rule;
 use crate::check::findings::{Case, Findings, Subject};
 use crate::check::levels::Location;
 use crate::check::wording::and;
-use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Known, Message, Next, StateId};
 
-pub const RULE: Rule = Rule {
-    name: "cannot-finish",
-    summary: "no terminal can be reached from a state, in a protocol that has one",
-    default: Some(Level::Warn),
-    page: include_str!("../../../docs/rules/cannot-finish.md"),
-    find: Some(find),
-};
+rule! {
+    "cannot-finish", Warn,
+    "no terminal can be reached from a state, in a protocol that has one"
+}
 
 /// Reports each trap once: the state through which it is entered, and the message after which there is no way back.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
@@ -79,7 +74,8 @@ fn tell(
     findings.report(&RULE, Location::state(case.protocol, state), || {
         let name = &state.name;
         let message = format!("a session cannot finish once it is in state `{name}`");
-        let mut finding = Diagnostic::error(RULE.name, name.span, message)
+        let mut finding = RULE
+            .finding(name.span, message)
             .label("no dialogue leads from here to the end of the session");
         if let Some(door) = door {
             finding = finding.related(door.next_span, "after this there is no way back");

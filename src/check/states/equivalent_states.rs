@@ -1,21 +1,16 @@
 //! States with equivalent behavior.
 
-use crate::check::Rule;
 use crate::check::findings::{Case, Findings, Subject};
 use crate::check::levels::Location;
-use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Bound, Direction, Lengths, Message, Next, StateId, Type};
 use crate::relation::partition::{Edge, coarsest};
 use std::collections::{BTreeMap, HashMap};
 
-/// Allowed by default, because two names for one behavior often help a reader to follow the dialogue.
-pub const RULE: Rule = Rule {
-    name: "equivalent-states",
-    summary: "two states are behaviorally equivalent",
-    default: Some(Level::Allow),
-    page: include_str!("../../../docs/rules/equivalent-states.md"),
-    find: Some(find),
-};
+// Allowed by default, because two names for one behavior often help a reader to follow the dialogue.
+rule! {
+    "equivalent-states", Allow,
+    "two states are behaviorally equivalent"
+}
 
 /// Reports every state except the first in each group of equivalent states.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
@@ -40,7 +35,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             let (state, first) = (protocol.state(id), protocol.state(first));
             findings.report(&RULE, Location::state(protocol, state), || {
                 let message = format!("state `{}` is equivalent to state `{}`", state.name, first.name);
-                Diagnostic::error(RULE.name, state.name.span, message)
+                RULE.finding(state.name.span, message)
                     .label(format!("the same dialogues are possible from here as from `{}`", first.name))
                     .related(first.name.span, "the equivalent state")
                     .help(format!("let messages lead to `{}` instead and remove this state, unless both names help the reader", first.name))

@@ -1,17 +1,12 @@
 //! A state with messages must say which side sends them.
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
-use crate::diagnostic::Diagnostic;
 use crate::protocol::State;
 
-pub const RULE: Rule = Rule {
-    name: "missing-direction",
-    summary: "a state has messages, but does not say which side sends them",
-    default: None,
-    page: include_str!("../../../docs/rules/missing-direction.md"),
-    find: Some(find),
-};
+rule! {
+    "missing-direction", error,
+    "a state has messages, but does not say which side sends them"
+}
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let protocols = subject.program.protocols.iter();
@@ -26,15 +21,14 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         let name = &state.name;
         let at = state.direction_span;
         findings.error(
-            Diagnostic::error(
-                RULE.name,
+            RULE.finding(
                 name.span,
                 format!("state `{name}` does not say which side sends its messages"),
             )
             .label("`:send` or `:recv` is missing")
             .related(first.name.span, "which side sends this?")
-            .fix("if the client sends", at, ":send", false)
-            .fix("if the client receives", at, ":recv", false),
+            .fix("if the client sends", at, ":send")
+            .fix("if the client receives", at, ":recv"),
         );
     }
 }

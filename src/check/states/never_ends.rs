@@ -1,19 +1,14 @@
 //! A protocol without any terminal.
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::check::levels::Location;
-use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Known, Next, Protocol};
 
-/// Allowed by default, because streams and services are meant to run until a side disconnects.
-pub const RULE: Rule = Rule {
-    name: "never-ends",
-    summary: "a protocol has no terminal: sessions end only when a side disconnects",
-    default: Some(Level::Allow),
-    page: include_str!("../../../docs/rules/never-ends.md"),
-    find: Some(find),
-};
+// Allowed by default, because streams and services are meant to run until a side disconnects.
+rule! {
+    "never-ends", Allow,
+    "a protocol has no terminal: sessions end only when a side disconnects"
+}
 
 /// Whether a protocol has a terminal, reachable or not.
 pub fn has_terminal(protocol: &Protocol) -> bool {
@@ -35,14 +30,10 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         }
         findings.report(&RULE, Location::protocol(protocol), || {
             let name = &protocol.name;
-            Diagnostic::error(
-                RULE.name,
-                name.span,
-                format!("protocol `{name}` never ends"),
-            )
-            .label("no message leads to `!`")
-            .note("a session ends only when one side disconnects")
-            .help("add a message such as `quit -> !`")
+            RULE.finding(name.span, format!("protocol `{name}` never ends"))
+                .label("no message leads to `!`")
+                .note("a session ends only when one side disconnects")
+                .help("add a message such as `quit -> !`")
         });
     }
 }

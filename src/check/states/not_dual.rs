@@ -1,18 +1,14 @@
 //! `#[dual_of(other)]`: one protocol is the other, seen from the opposite side.
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Label;
 use crate::protocol::{Message, Type};
 use crate::relation::{Origin, View, not_dual};
 
-pub const RULE: Rule = Rule {
-    name: "not-dual",
-    summary: "a protocol is not the dual of the one its attribute names",
-    default: None,
-    page: include_str!("../../../docs/rules/not-dual.md"),
-    find: Some(find),
-};
+rule! {
+    "not-dual", error,
+    "a protocol is not the dual of the one its attribute names"
+}
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     if findings.has_any(&["expanding-recursion"]) {
@@ -29,10 +25,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             }
             let view = |id| View::of(subject.program, id);
             if let Some(explanation) = not_dual(view(case.id), view(*other)) {
-                let claim = Label {
-                    span: *at,
-                    text: "claimed here".to_owned(),
-                };
+                let claim = Label::new(*at, "claimed here");
                 let here = |span| span;
                 findings.error(explanation.finding(
                     RULE.name,

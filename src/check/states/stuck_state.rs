@@ -1,20 +1,16 @@
 //! A state in which it is one side's turn to send, but which has no messages.
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::check::levels::Location;
-use crate::diagnostic::{Diagnostic, Edit, Help, Level};
+use crate::diagnostic::{Diagnostic, Edit};
 use crate::protocol::{Direction, Known, StateId};
 use crate::source::Span;
 
-/// A warning and not an error, as in the compiler of 2012, whose own tutorial began with such a state.
-pub const RULE: Rule = Rule {
-    name: "stuck-state",
-    summary: "a state has a direction, but no messages: both sides wait forever",
-    default: Some(Level::Warn),
-    page: include_str!("../../../docs/rules/stuck-state.md"),
-    find: Some(find),
-};
+// A warning and not an error, as in the compiler of 2012, whose own tutorial began with such a state.
+rule! {
+    "stuck-state", Warn,
+    "a state has a direction, but no messages: both sides wait forever"
+}
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     for case in subject.cases_of(Known::Messages) {
@@ -39,7 +35,8 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                     direction.active_side().word(),
                     direction.active_side().dual().word(),
                 );
-                let mut finding = Diagnostic::error(RULE.name, name.span, message)
+                let mut finding = RULE
+                    .finding(name.span, message)
                     .label(format!(
                         "it is the {speaks}'s turn to send, but the state has no messages"
                     ))
@@ -60,7 +57,7 @@ fn repair(
     id: StateId,
     entrances: &[Span],
     direction: Direction,
-    mut finding: Diagnostic,
+    finding: Diagnostic,
 ) -> Diagnostic {
     let speaks = direction.active_side().word();
     if entrances.is_empty() {
@@ -71,14 +68,7 @@ fn repair(
             format!("{text}, or let the messages that lead here lead to `!`")
         });
     }
-    let edits = entrances.iter().map(|span| Edit {
-        span: *span,
-        text: "!".to_owned(),
-    });
-    finding.helps.push(Help {
-        text: "to end the session there, write `!` and remove the state".to_owned(),
-        edits: edits.collect(),
-        is_safe: false,
-    });
-    finding
+    let edits = entrances.iter().map(|span| Edit::new(*span, "!"));
+    let words = "to end the session there, write `!` and remove the state";
+    finding.fix_all(words, edits)
 }

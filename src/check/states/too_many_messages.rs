@@ -1,17 +1,12 @@
 //! A message is identified by its position in its state, and a position is one byte.
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
-use crate::diagnostic::Diagnostic;
 use crate::protocol::limits::MESSAGES;
 
-pub const RULE: Rule = Rule {
-    name: "too-many-messages",
-    summary: "a state has more than 256 messages",
-    default: None,
-    page: include_str!("../../../docs/rules/too-many-messages.md"),
-    find: Some(find),
-};
+rule! {
+    "too-many-messages", error,
+    "a state has more than 256 messages"
+}
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let states = subject
@@ -25,8 +20,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
         };
         let (name, many) = (&state.name, state.messages.len());
         findings.error(
-            Diagnostic::error(
-                RULE.name,
+            RULE.finding(
                 name.span,
                 format!("state `{name}` has {many} messages; at most {MESSAGES} are allowed"),
             )

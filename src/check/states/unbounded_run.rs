@@ -1,19 +1,14 @@
 //! A loop in one direction.
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::check::levels::Location;
-use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Direction, Known, Next, Side};
 
-/// Allowed by default, because streams are such loops.
-pub const RULE: Rule = Rule {
-    name: "unbounded-run",
-    summary: "a loop stays in one direction, so a sender can be made to wait",
-    default: Some(Level::Allow),
-    page: include_str!("../../../docs/rules/unbounded-run.md"),
-    find: Some(find),
-};
+// Allowed by default, because streams are such loops.
+rule! {
+    "unbounded-run", Allow,
+    "a loop stays in one direction, so a sender can be made to wait"
+}
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     for case in subject.cases_of(Known::Behavior) {
@@ -25,7 +20,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 let name = &first.name;
                 let message = format!("the {active} can keep sending from state `{name}` without an answer");
                 let inside = |next: &Next| matches!(next, Next::State { state, .. } if run.contains(state));
-                let mut finding = Diagnostic::error(RULE.name, name.span, message).label("the loop begins here");
+                let mut finding = RULE.finding(name.span, message).label("the loop begins here");
                 let states = run.iter().take(4).map(|id| protocol.state(*id));
                 let going_on = states.flat_map(|state| state.messages.iter().find(|message| inside(&message.next)));
                 for message in going_on {

@@ -1,19 +1,14 @@
 //! A state that no session can reach.
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::check::levels::Location;
 use crate::check::wording::and;
-use crate::diagnostic::{Diagnostic, Level};
 use crate::protocol::{Known, StateId};
 
-pub const RULE: Rule = Rule {
-    name: "unreachable-state",
-    summary: "no dialogue leads to a state",
-    default: Some(Level::Warn),
-    page: include_str!("../../../docs/rules/unreachable-state.md"),
-    find: Some(find),
-};
+rule! {
+    "unreachable-state", Warn,
+    "no dialogue leads to a state"
+}
 
 /// Reports the states where unreachable parts begin: states reached only from there would become reachable together with them.
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
@@ -43,7 +38,8 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
             findings.report(&RULE, Location::state(protocol, state), || {
                 let name = &state.name;
                 let message = format!("no dialogue leads to state `{name}`");
-                let mut finding = Diagnostic::error(RULE.name, name.span, message)
+                let mut finding = RULE
+                    .finding(name.span, message)
                     .label("never reached")
                     .related(start.name.span, "sessions start here");
                 if !behind.is_empty() {

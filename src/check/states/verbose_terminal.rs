@@ -1,20 +1,16 @@
 //! `done { }` where `!` would do.
 
-use crate::check::Rule;
 use crate::check::findings::{Case, Findings, Subject};
 use crate::check::levels::Location;
-use crate::diagnostic::{Diagnostic, Edit, Help, Level};
+use crate::diagnostic::Edit;
 use crate::protocol::{Message, Next, Program, Protocol, ProtocolId, StateId, Type};
 use crate::source::Span;
 use std::collections::{HashMap, HashSet};
 
-pub const RULE: Rule = Rule {
-    name: "verbose-terminal",
-    summary: "a state without a direction or messages is used where `!` would do",
-    default: Some(Level::Warn),
-    page: include_str!("../../../docs/rules/verbose-terminal.md"),
-    find: Some(find),
-};
+rule! {
+    "verbose-terminal", Warn,
+    "a state without a direction or messages is used where `!` would do"
+}
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let mut named = None;
@@ -59,28 +55,19 @@ fn report(case: Case<'_>, id: StateId, leading: &[Span], findings: &mut Findings
     findings.report(&RULE, Location::state(case.protocol, state), || {
         let name = &state.name;
         let message = format!("state `{name}` can be written as `!`");
-        let mut finding =
-            Diagnostic::error(RULE.name, name.span, message).label("the session ends here");
+        let mut finding = RULE
+            .finding(name.span, message)
+            .label("the session ends here");
         if let Some(first) = leading.first() {
             finding = finding.related(*first, "`!` can be written here");
         }
-        let over = leading.iter().map(|span| Edit {
-            span: *span,
-            text: "!".to_owned(),
-        });
-        let removal = Edit {
-            span: state.span,
-            text: String::new(),
-        };
+        let over = leading.iter().map(|span| Edit::new(*span, "!"));
+        let removal = Edit::new(state.span, "");
         // What precedes the state would be left over.
         let is_bare = state.docs.is_empty() && state.levels.is_empty();
         let edits = over.chain([removal]).filter(|_| is_bare);
-        finding.helps.push(Help {
-            text: format!("write `!` instead of `{name}`, and remove the state"),
-            edits: edits.collect(),
-            is_safe: is_bare,
-        });
-        finding
+        let words = format!("write `!` instead of `{name}`, and remove the state");
+        finding.fix_all(words, edits).safe(is_bare)
     });
 }
 

@@ -1,19 +1,14 @@
 //! A type that is nested more deeply than the target languages' compilers accept.
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
-use crate::diagnostic::Diagnostic;
 use crate::protocol::limits::{LIST_DEPTH, TYPE_DEPTH};
 use crate::protocol::{Next, Program, Protocol, Type};
 use crate::source::Span;
 
-pub const RULE: Rule = Rule {
-    name: "deep-type",
-    summary: "a type is nested more deeply than compilers accept",
-    default: None,
-    page: include_str!("../../../docs/rules/deep-type.md"),
-    find: Some(find),
-};
+rule! {
+    "deep-type", error,
+    "a type is nested more deeply than compilers accept"
+}
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     if findings.has_any(&["recursive-type", "expanding-recursion"]) {
@@ -88,7 +83,7 @@ fn look(protocol: &Protocol, start: Vec<u32>, depths: &Depths, findings: &mut Fi
 
 fn tell(at: Span, findings: &mut Findings) {
     findings.error(
-        Diagnostic::error(RULE.name, at, "this type is nested too deeply")
+        RULE.finding(at, "this type is nested too deeply")
             .label("followed through aliases, structs, enums and type arguments")
             .note("the limit is a depth of 96: a list counts as four, everything else as one")
             .help("make it flatter: use a list of structs instead of lists of lists"),

@@ -9,7 +9,6 @@
 //! from passing parameters on are counted, up to a limit: first within each protocol, whatever arguments it may be given, then in
 //! the whole program, where endpoint types lead from one protocol to others.
 
-use crate::check::Rule;
 use crate::check::findings::{Case, Findings, Subject};
 use crate::check::wording::type_text;
 use crate::diagnostic::Diagnostic;
@@ -19,13 +18,10 @@ use crate::protocol::{Message, Next, ProtocolId, State, StateId, Type};
 use crate::source::Span;
 use std::collections::HashSet;
 
-pub const RULE: Rule = Rule {
-    name: "expanding-recursion",
-    summary: "a type argument grows on every iteration of a loop",
-    default: None,
-    page: include_str!("../../../docs/rules/expanding-recursion.md"),
-    find: Some(find),
-};
+rule! {
+    "expanding-recursion", error,
+    "a type argument grows on every iteration of a loop"
+}
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let is_generic = |state: &State| !state.parameters.is_empty();
@@ -221,7 +217,7 @@ impl<'a> Flow<'a> {
                 ),
             )
         };
-        Diagnostic::error(RULE.name, *at, headline)
+        RULE.finding(*at, headline)
             .label(format!("`{parameter}` is passed on as `{argument}`"))
             .related(
                 parameter.span,
@@ -396,8 +392,7 @@ fn parts(ty: &Type, sizes: &[usize]) -> usize {
 }
 
 fn too_big(next: &State, at: Span) -> Diagnostic {
-    Diagnostic::error(
-        RULE.name,
+    RULE.finding(
         at,
         format!(
             "the type arguments of state `{}` become too large",
@@ -412,9 +407,7 @@ fn too_big(next: &State, at: Span) -> Diagnostic {
 
 fn too_many(case: Case<'_>) -> Diagnostic {
     let name = &case.protocol.name;
-    Diagnostic::error(
-        RULE.name,
-        name.span,
+    RULE.finding(name.span,
         format!("protocol `{name}` has too many versions of its states"),
     )
     .label(format!(

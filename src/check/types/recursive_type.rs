@@ -1,6 +1,5 @@
 //! A type that contains itself without a list in between.
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::diagnostic::Diagnostic;
 use crate::graph::{loops, shortest_loop};
@@ -8,13 +7,10 @@ use crate::protocol::{Definition, Program, Type, TypeId};
 use crate::source::Span;
 use std::collections::HashSet;
 
-pub const RULE: Rule = Rule {
-    name: "recursive-type",
-    summary: "a type contains itself, but not through a list",
-    default: None,
-    page: include_str!("../../../docs/rules/recursive-type.md"),
-    find: Some(find),
-};
+rule! {
+    "recursive-type", error,
+    "a type contains itself, but not through a list"
+}
 
 /// One mention of a type in a declaration, with its location.
 struct Mention {
@@ -86,7 +82,7 @@ fn tell(program: &Program, first: TypeId, way: &[&Mention]) -> Diagnostic {
         (1, false) => format!("type `{name}` contains itself"),
         (_, false) => format!("type `{name}` contains itself, through other types"),
     };
-    let mut error = Diagnostic::error(RULE.name, name.span, message);
+    let mut error = RULE.finding(name.span, message);
     let mut from = name.text();
     for mention in way.iter().take(SHOWN) {
         let to = program.ty(mention.to).name.text();

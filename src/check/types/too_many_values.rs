@@ -1,19 +1,14 @@
 //! The values of a message, variant or struct become the parameters of one function in every target.
 
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
-use crate::diagnostic::Diagnostic;
 use crate::name::Name;
 use crate::protocol::limits::VALUES;
 use crate::protocol::{Definition, Program};
 
-pub const RULE: Rule = Rule {
-    name: "too-many-values",
-    summary: "a message, variant or struct has more than 100 values, or an enum is too large for Scala",
-    default: None,
-    page: include_str!("../../../docs/rules/too-many-values.md"),
-    find: Some(find),
-};
+rule! {
+    "too-many-values", error,
+    "a message, variant or struct has more than 100 values, or an enum is too large for Scala"
+}
 
 /// The maximum number of variants of an enum, and of values of all of them, in Scala. The class files of the Java virtual machine limit the
 /// code of a method, which may have to know all variants, and the constants of a class.
@@ -74,7 +69,7 @@ pub fn find_in_scala(program: &Program, findings: &mut Findings) {
                     "the enum `{name}` has {found} {what}, and at most {most} can be compiled in Scala"
                 );
                 findings.error(
-                    Diagnostic::error(RULE.name, at, message)
+                    RULE.finding(at, message)
                         .note("the Java virtual machine limits the size of classes and methods")
                         .help("split it into several enums, and send one of those"),
                 );
@@ -86,7 +81,7 @@ pub fn find_in_scala(program: &Program, findings: &mut Findings) {
 fn look(what: &str, name: &Name, beyond: Option<&Name>, findings: &mut Findings) {
     if let Some(beyond) = beyond {
         findings.error(
-            Diagnostic::error(RULE.name, name.span, format!("the {what} `{name}` has more than {VALUES} values"))
+            RULE.finding(name.span, format!("the {what} `{name}` has more than {VALUES} values"))
                 .related(beyond.span, "the first one over the limit")
                 .note("they become the parameters of one function, and every target limits the number of parameters")
                 .help("group values that belong together into a struct, or send a list"),

@@ -9,13 +9,10 @@ use crate::name::{Slip, nearest, slip};
 use crate::protocol::{Builtin, Definition, Entry, File, FileId, Program, Referent, Type, TypeId};
 use crate::source::Span;
 
-pub const RULE: Rule = Rule {
-    name: "undeclared-type",
-    summary: "a type is not declared, so the host program has to supply it",
-    default: Some(Level::Warn),
-    page: include_str!("../../../docs/rules/undeclared-type.md"),
-    find: Some(find),
-};
+rule! {
+    "undeclared-type", Warn,
+    "a type is not declared, so the host program has to supply it"
+}
 
 /// The same for a name that can hardly be anything but a slip.
 const SLIP: Rule = Rule {
@@ -151,7 +148,7 @@ fn describe(
     let exact = program.uses.first_in(span, Referent::Type(id));
     let span = exact.unwrap_or(span);
     let message = format!("type `{name}` is not declared");
-    let finding = Diagnostic::error(RULE.name, span, message);
+    let finding = RULE.finding(span, message);
     let state = location.protocol.and_then(|protocol| {
         let states = protocol.states.iter().take(candidates);
         let named = states.filter(|state| state.name.text() == name.text());
@@ -165,18 +162,13 @@ fn describe(
             .into_iter()
             .fold(finding, |finding, side| {
                 let endpoint = format!("{}::{side}::{name}", protocol.name);
-                finding.fix(
-                    format!("to send the {side}'s endpoint"),
-                    span,
-                    endpoint,
-                    false,
-                )
+                finding.fix(format!("to send the {side}'s endpoint"), span, endpoint)
             })
     } else if let Some(state) = location.state.filter(|_| is_parameter_like(name.text())) {
         let finding = finding.label("a type parameter is declared by its state");
         if state.parameters.is_empty() && state.direction.is_some() {
             let after = state.direction_span.after();
-            finding.fix("declare it", after, format!("<{name}>"), false)
+            finding.fix("declare it", after, format!("<{name}>"))
         } else {
             finding.help(format!(
                 "declare it: `{}:send<{name}> {{ ... }}`",
@@ -186,12 +178,12 @@ fn describe(
     } else if let Some(near) = near {
         finding
             .label("the host program would have to supply it")
-            .fix(format!("did you mean `{near}`?"), span, near, false)
+            .fix(format!("did you mean `{near}`?"), span, near)
     } else if let Some(meant) = meant {
         let ty = type_text(program, &[], &meant.ty);
         let finding = finding.label("this is a type, not a name");
         let text = format!("did you mean `{name}: {ty}`? each entry has its own type");
-        return finding.fix(text, span.after(), format!(": {ty}"), false);
+        return finding.fix(text, span.after(), format!(": {ty}"));
     } else {
         finding.label("the host program would have to supply it")
     };

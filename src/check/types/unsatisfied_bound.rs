@@ -1,7 +1,6 @@
 //! A type argument must satisfy the bounds of its parameter.
 
 use super::bounds::Satisfied;
-use crate::check::Rule;
 use crate::check::findings::{Findings, Subject};
 use crate::check::wording::{bound_word, type_text};
 use crate::diagnostic::Diagnostic;
@@ -10,13 +9,10 @@ use crate::protocol::{
 };
 use crate::source::Span;
 
-pub const RULE: Rule = Rule {
-    name: "unsatisfied-bound",
-    summary: "a type argument does not satisfy the bounds of the type parameter",
-    default: None,
-    page: include_str!("../../../docs/rules/unsatisfied-bound.md"),
-    find: Some(find),
-};
+rule! {
+    "unsatisfied-bound", error,
+    "a type argument does not satisfy the bounds of the type parameter"
+}
 
 fn find(subject: &Subject<'_>, findings: &mut Findings) {
     let program = subject.program;
@@ -119,7 +115,8 @@ impl Search<'_, '_> {
             "`{}` of state `{}` has to be `{word}`",
             parameter.name, next.name
         );
-        let mut error = Diagnostic::error(RULE.name, at, message)
+        let mut error = RULE
+            .finding(at, message)
             .label(format!("needs a type that is `{word}`"))
             .related(parameter.name.span, wants);
         if offender != argument {
@@ -146,7 +143,7 @@ impl Search<'_, '_> {
         let text = format!("require the same of `{name}` here");
         let error = error.related(name.span, format!("`{name}` is not declared as `{word}`"));
         match parameter.bounds.first() {
-            None => error.fix(text, name.span.after(), format!(": {word}"), false),
+            None => error.fix(text, name.span.after(), format!(": {word}")),
             Some(_) => error.help(format!("{text}: add `{word}` to its bounds")),
         }
     }
@@ -177,7 +174,7 @@ impl Search<'_, '_> {
                     let error = error.related(name.span, format!("not declared to be `{word}`"));
                     let text = "if the host program's type satisfies it, declare that";
                     return match bounds.first() {
-                        None => error.fix(text, name.span.after(), format!(": {word}"), false),
+                        None => error.fix(text, name.span.after(), format!(": {word}")),
                         Some(_) => error.help(format!("{text}: add `{word}` to its bounds")),
                     };
                 }

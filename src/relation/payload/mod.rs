@@ -369,9 +369,11 @@ impl<'a> Search<'a, '_> {
         for (our, their) in our_variants.iter().zip(their_variants) {
             let variant = our.name.text();
             if our.entries.len() != their.entries.len() {
-                return Some([our, their].map(|variant| Label {
-                    span: variant.name.span,
-                    text: values(variant.name.text(), &variant.entries),
+                return Some([our, their].map(|variant| {
+                    Label::new(
+                        variant.name.span,
+                        values(variant.name.text(), &variant.entries),
+                    )
                 }));
             }
             for (our, their) in our.entries.iter().zip(&their.entries) {
@@ -413,13 +415,17 @@ impl<'a> Search<'a, '_> {
         if is_type && lacking.iter().any(Option::is_some) {
             return Some(self.types_differ(at));
         }
-        let lacks = |state: &State, message: &Message| Label {
-            span: state.name.span,
-            text: format!("there is no `{}` in state `{}`", message.name, state.name),
+        let lacks = |state: &State, message: &Message| {
+            Label::new(
+                state.name.span,
+                format!("there is no `{}` in state `{}`", message.name, state.name),
+            )
         };
-        let has = |message: &Message| Label {
-            span: message.name.span,
-            text: format!("`{}` may be sent here", message.name),
+        let has = |message: &Message| {
+            Label::new(
+                message.name.span,
+                format!("`{}` may be sent here", message.name),
+            )
         };
         match lacking {
             [Some(message), _] => return Some([has(message), lacks(theirs, message)]),
@@ -431,9 +437,11 @@ impl<'a> Search<'a, '_> {
             let messages = messages.map(|(node, at)| (node, at, self.shapes.message(node, at)));
             let counts = messages.map(|(_, _, message)| message.entries.len());
             if counts[0] != counts[1] {
-                return Some(messages.map(|(_, _, message)| Label {
-                    span: message.name.span,
-                    text: values(message.name.text(), &message.entries),
+                return Some(messages.map(|(_, _, message)| {
+                    Label::new(
+                        message.name.span,
+                        values(message.name.text(), &message.entries),
+                    )
                 }));
             }
             let entries =

@@ -25,20 +25,15 @@ impl<'a> Search<'a, '_> {
         };
         let path = SIDES.map(|origin| self.label_path(at, origin));
         let labels = match [only(0), only(1)] {
-            [Some(left), Some(right)] => [left, right].map(|(name, span)| Label {
-                span: *span,
-                text: format!("has the {what} `{name}` here"),
-            }),
+            [Some(left), Some(right)] => [left, right]
+                .map(|(name, span)| Label::new(*span, format!("has the {what} `{name}` here"))),
             [Some((name, span)), None] | [None, Some((name, span))] => {
                 let is_left = only(0).is_some();
-                let having = Label {
-                    span: *span,
-                    text: format!("has the {what} `{name}` here"),
-                };
-                let lacking = Label {
-                    span: declared[usize::from(is_left)].name.span,
-                    text: format!("has no {what} `{name}` here"),
-                };
+                let having = Label::new(*span, format!("has the {what} `{name}` here"));
+                let lacking = Label::new(
+                    declared[usize::from(is_left)].name.span,
+                    format!("has no {what} `{name}` here"),
+                );
                 if is_left {
                     [having, lacking]
                 } else {
@@ -49,9 +44,11 @@ impl<'a> Search<'a, '_> {
                 let mut places = names[0].iter().zip(&names[1]).enumerate();
                 let (position, (left, right)) =
                     places.find(|(_, (left, right))| left.0 != right.0)?;
-                [left, right].map(|(name, span)| Label {
-                    span: *span,
-                    text: format!("has `{name}` as {what} {} here", position + 1),
+                [left, right].map(|(name, span)| {
+                    Label::new(
+                        *span,
+                        format!("has `{name}` as {what} {} here", position + 1),
+                    )
                 })
             }
         };
@@ -105,9 +102,8 @@ impl<'a> Search<'a, '_> {
                 };
             }
         }
-        [0, 1].map(|side: usize| Label {
-            span: spans[side],
-            text: format!("{} {} here", names[side], texts[side]),
+        [0, 1].map(|side: usize| {
+            Label::new(spans[side], format!("{} {} here", names[side], texts[side]))
         })
     }
 
@@ -261,7 +257,7 @@ pub(super) fn turn_label(state: Option<&State>, span: Span) -> Label {
         None => (span, "the session is over here"),
     };
     let text = text.to_owned();
-    Label { span, text }
+    Label::new(span, text)
 }
 
 /// How many values a message or a variant has.

@@ -207,7 +207,7 @@ pub(super) fn sort(
                     None => None,
                 };
                 if let Some((span, text)) = wrong {
-                    let error = Diagnostic::error("syntax", span, text);
+                    let error = Diagnostic::syntax(span, text);
                     builder.report(error.help(ARGUMENTS));
                 } else if let Some(level) = attribute.level() {
                     let removals = removals(builder, &attribute);
@@ -230,7 +230,7 @@ pub(super) fn sort(
     if let Some(first) = sorted.levels.get(limits::LEVELS) {
         let most = limits::LEVELS;
         let text = format!("the attributes of one declaration name more than {most} rules");
-        let error = Diagnostic::error("syntax", first.rule.span, text);
+        let error = Diagnostic::syntax(first.rule.span, text);
         builder.report(error.help("name each rule once"));
         sorted.levels.truncate(limits::LEVELS);
     }
@@ -242,7 +242,7 @@ fn misplaced(attribute: &Attribute, target: Target) -> Option<Diagnostic> {
     let name = &attribute.name;
     let Some(known) = KNOWN.iter().find(|known| known.name == name.text()) else {
         let text = format!("there is no attribute `{name}`");
-        let error = Diagnostic::error("syntax", name.span, text);
+        let error = Diagnostic::syntax(name.span, text);
         let near = nearest(name.text(), KNOWN.iter().map(|known| known.name));
         return Some(error.did_you_mean(
             name.span,
@@ -258,7 +258,7 @@ fn misplaced(attribute: &Attribute, target: Target) -> Option<Diagnostic> {
         Target::Instance => "put it before the generic protocol",
         _ => known.help,
     };
-    Some(Diagnostic::error("syntax", attribute.span, text).help(help))
+    Some(Diagnostic::syntax(attribute.span, text).help(help))
 }
 
 /// Sets the limit that an attribute says, unless another one of the same kind has set it.
@@ -281,7 +281,7 @@ fn limit(
     };
     let text = format!("`{}` is written twice here", attribute.name);
     builder.report(
-        Diagnostic::error("syntax", span, text)
+        Diagnostic::syntax(span, text)
             .label("the second one")
             .related(first.span, "the first one")
             .help("keep one of them"),
@@ -304,13 +304,13 @@ fn only_quantity<'q>(
             (second.span, text, "keep one of them")
         }
     };
-    builder.fail(Diagnostic::error("syntax", span, text).help(help))
+    builder.fail(Diagnostic::syntax(span, text).help(help))
 }
 
 /// A number in the first unit of its measure; what is wrong with it is reported.
 fn measured(builder: &mut Builder<'_>, quantity: &Quantity, measure: &Measure) -> Option<u64> {
     let span = quantity.span;
-    let error = |text: &str| Diagnostic::error("syntax", span, text);
+    let error = |text: &str| Diagnostic::syntax(span, text);
     let unit = quantity.unit.as_ref();
     let written = builder.text[span.range()].replace('_', "");
     let is_number = written.bytes().all(|byte| byte.is_ascii_digit());
@@ -343,20 +343,18 @@ fn measured(builder: &mut Builder<'_>, quantity: &Quantity, measure: &Measure) -
             for (what, unit) in measure.guesses {
                 let repaired = format!("{written}{}{unit}", measure.gap);
                 let words = format!("if it is a number of {what}");
-                error = error.fix(words, span, repaired, false);
+                error = error.fix(words, span, repaired);
             }
             error
         }
-        _ => {
-            error("a number is written without `_`").fix("write it like this", span, written, false)
-        }
+        _ => error("a number is written without `_`").fix("write it like this", span, written),
     };
     builder.fail(found)
 }
 
 /// A number whose unit is none of its measure.
 fn unknown_unit(quantity: &Quantity, unit: &Name, measure: &Measure) -> Diagnostic {
-    let error = Diagnostic::error("syntax", unit.span, format!("there is no unit `{unit}`"));
+    let error = Diagnostic::syntax(unit.span, format!("there is no unit `{unit}`"));
     let error = error.note(measure.note);
     let word = unit.text().to_ascii_lowercase();
     let is_word = |words: &str| words.split(' ').any(|other| other == word);
@@ -372,7 +370,7 @@ fn unknown_unit(quantity: &Quantity, unit: &Name, measure: &Measure) -> Diagnost
             match number.filter(|_| amount.is_some_and(|amount| amount <= measure.most)) {
                 Some(number) => {
                     let repaired = format!("{number}{}{near}", measure.gap);
-                    error.fix("write it like this", quantity.span, repaired, false)
+                    error.fix("write it like this", quantity.span, repaired)
                 }
                 None => error,
             }
@@ -403,12 +401,12 @@ pub(super) fn accepts(builder: &mut Builder<'_>, attribute: &Attribute) -> Optio
         }),
         [_, _, third, ..] => {
             let text = "`accepts` takes one side and one fingerprint";
-            let error = Diagnostic::error("syntax", third, text);
+            let error = Diagnostic::syntax(third, text);
             builder.fail(error.help("write an attribute for each fingerprint"))
         }
         [] | [_] => {
             let text = "`#[accepts]` needs a side and a fingerprint";
-            builder.fail(Diagnostic::error("syntax", attribute.span, text).help(WRITE))
+            builder.fail(Diagnostic::syntax(attribute.span, text).help(WRITE))
         }
     }
 }
@@ -419,7 +417,7 @@ fn acceptor(builder: &mut Builder<'_>, span: Span) -> Option<Side> {
         builder.file.words.push((span, Referent::Acceptor(side)));
         return Some(side);
     }
-    let error = Diagnostic::error("syntax", span, format!("there is no side `{word}`"));
+    let error = Diagnostic::syntax(span, format!("there is no side `{word}`"));
     builder.fail(error.did_you_mean(span, nearest(word, ["client", "server"]), WRITE))
 }
 
@@ -434,7 +432,7 @@ fn fingerprint(builder: &mut Builder<'_>, span: Span) -> Option<[u8; 16]> {
         true => format!("a fingerprint has {DIGITS} digits, not {}", digits.len()),
         false => format!("`{digits}` is not a fingerprint"),
     };
-    let error = Diagnostic::error("syntax", span, text);
+    let error = Diagnostic::syntax(span, text);
     let error = error.note(format!(
         "a fingerprint consists of {DIGITS} hexadecimal digits, as `duologue fingerprint` prints them"
     ));
@@ -442,7 +440,7 @@ fn fingerprint(builder: &mut Builder<'_>, span: Span) -> Option<[u8; 16]> {
         .strip_prefix("0x")
         .filter(|digits| bytes(digits).is_some());
     builder.fail(match plain {
-        Some(plain) => error.fix("remove the `0x`", span, plain, false),
+        Some(plain) => error.fix("remove the `0x`", span, plain),
         None => error.help(WRITE),
     })
 }

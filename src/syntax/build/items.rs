@@ -15,10 +15,10 @@ impl<'a> Builder<'a> {
         let names: Vec<Name> = parts.map(|part| self.name(part)).collect();
         if let (Some(first), Some(last)) = (self.file.package.first(), self.file.package.last()) {
             let first = first.span.to(last.span);
-            let error = Diagnostic::error("syntax", span, "a file can have only one package");
+            let error = Diagnostic::syntax(span, "a file can have only one package");
             self.report(error.related(first, "the package is named here"));
         } else if self.has_items || !self.file.imports.is_empty() {
-            let error = Diagnostic::error("syntax", span, "the package comes first in a file");
+            let error = Diagnostic::syntax(span, "the package comes first in a file");
             self.report(error.help("move it before all imports and declarations"));
         } else {
             self.file.package = names;
@@ -28,7 +28,7 @@ impl<'a> Builder<'a> {
     pub fn import(&mut self, pair: Node<'a>) {
         if self.has_items {
             let text = "imports come before all declarations";
-            let error = Diagnostic::error("syntax", self.span(pair), text);
+            let error = Diagnostic::syntax(self.span(pair), text);
             self.report(error.help("move it to the top of the file"));
         }
         let mut parts = pair.parts();
@@ -62,7 +62,7 @@ impl<'a> Builder<'a> {
             Kind::enumeration => {
                 let variants: Vec<Variant> = declared.map(|part| self.variant(part)).collect();
                 if variants.is_empty() {
-                    let error = Diagnostic::error("syntax", name.span, "an enum needs a variant");
+                    let error = Diagnostic::syntax(name.span, "an enum needs a variant");
                     self.report(error.help("without one there is no value to send"));
                 }
                 ItemKind::Enum(variants)
@@ -95,7 +95,7 @@ impl<'a> Builder<'a> {
             bounds = pair.parts().map(|part| self.name(part)).collect();
             if is_bound {
                 let text = "a bound cannot have bounds";
-                self.report(Diagnostic::error("syntax", span, text));
+                self.report(Diagnostic::syntax(span, text));
             }
         }
         let mappings = parts.map(|part| self.mapping(part)).collect();
@@ -125,7 +125,7 @@ impl<'a> Builder<'a> {
                     listed(found.map(|it| it.title.to_owned()))
                 };
                 let text = format!("`from` and `drop` are for {} only", titles(true));
-                let error = Diagnostic::error("syntax", span, text);
+                let error = Diagnostic::syntax(span, text);
                 let help = format!("{} need only the path of a type", titles(false));
                 self.report(error.help(help));
             }
@@ -133,7 +133,7 @@ impl<'a> Builder<'a> {
             None => {
                 let other = target.text();
                 let text = format!("there is no target `{other}`");
-                let error = Diagnostic::error("syntax", target.span, text);
+                let error = Diagnostic::syntax(target.span, text);
                 let near = nearest(other, LANGUAGES.map(|it| it.word));
                 let words = listed(LANGUAGES.iter().map(|it| format!("`{}`", it.word)));
                 let otherwise = format!("the targets are {words}");

@@ -239,11 +239,11 @@ impl<'a> Builder<'a> {
     fn name(&mut self, pair: Node<'a>) -> Name {
         let name = Name::new(self.word(pair), self.span(pair));
         if name.text().bytes().all(|letter| letter == b'_') {
-            let error = Diagnostic::error("syntax", name.span, "a name needs a letter or a digit");
+            let error = Diagnostic::syntax(name.span, "a name needs a letter or a digit");
             self.report(error.label("only underscores"));
         } else if name.text().len() > limits::NAME {
             let text = format!("this name is longer than {} characters", limits::NAME);
-            let error = Diagnostic::error("syntax", name.span, text);
+            let error = Diagnostic::syntax(name.span, text);
             self.report(error.note("names become file names").help("shorten it"));
         }
         name

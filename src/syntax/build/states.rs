@@ -177,7 +177,7 @@ impl<'a> Builder<'a> {
             },
         };
         let text = format!("a direction is `send` or `recv`, not `{}`", self.word(word));
-        let error = Diagnostic::error("syntax", span, text);
+        let error = Diagnostic::syntax(span, text);
         let error = error.note("the direction is the client's: `send` where the client sends, `recv` where the server does");
         self.fail(error.did_you_mean(span, repair, "write `send` or `recv`"))
     }
@@ -340,7 +340,7 @@ impl<'a> Builder<'a> {
                 "write a smaller bound, or a type without one",
             ),
         };
-        self.fail(Diagnostic::error("syntax", span, text).help(help))
+        self.fail(Diagnostic::syntax(span, text).help(help))
     }
 
     fn tuple(&mut self, pair: Node<'a>, depth: usize) -> Type {
@@ -357,8 +357,8 @@ impl<'a> Builder<'a> {
         match (items.len(), comma) {
             (1, None) => items.remove(0),
             (1, Some(comma)) => {
-                let error = Diagnostic::error("syntax", comma, "a tuple has at least two parts");
-                self.report(error.fix("`(A)` is the same as `A`", comma, "", false));
+                let error = Diagnostic::syntax(comma, "a tuple has at least two parts");
+                self.report(error.fix("`(A)` is the same as `A`", comma, ""));
                 items.remove(0)
             }
             _ => Type {

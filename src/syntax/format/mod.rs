@@ -88,11 +88,7 @@ pub fn format_with(source: SourceId, text: &str, layout: Layout) -> Result<Strin
     }
     if formatted.len() > limits::FILE_SIZE {
         let span = Span::new(source, 0, 0);
-        let error = Diagnostic::error(
-            "syntax",
-            span,
-            "formatted, this file would be larger than 64 MiB",
-        );
+        let error = Diagnostic::syntax(span, "formatted, this file would be larger than 64 MiB");
         let error = error.help("split it: `import` brings the parts together");
         return Err(Unformatted::Invalid(vec![error]));
     }

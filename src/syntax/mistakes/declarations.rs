@@ -66,7 +66,7 @@ fn backslash(cx: &Context<'_>) -> Diagnostic {
     let text = "the parts of a path are separated by `/`, on every system";
     let whole = cx.span(start..cx.here.end - 1);
     cx.error_at(start..start + 1, text)
-        .fix("write `/`", whole, repaired, false)
+        .fix("write `/`", whole, repaired)
 }
 
 /// `proto! a = ...`
@@ -74,7 +74,7 @@ fn in_instance(cx: &Context<'_>, name: &str) -> Option<Diagnostic> {
     if cx.before == "=" && matches!(cx.found, "{" | "(") {
         return Some(
             cx.error("the states of a protocol come directly after its name")
-                .fix("remove the `=`", cx.span(cx.last.clone()), "", false),
+                .fix("remove the `=`", cx.span(cx.last.clone()), ""),
         );
     }
     if cx.before == "=" && matches!(cx.found, "!" | "?" | "+" | "&") {
@@ -105,7 +105,8 @@ fn in_parts(cx: &Context<'_>, is_struct: bool) -> Option<Diagnostic> {
             let what = if is_struct { "fields" } else { "variants" };
             let words = format!("{what} are separated by commas, not semicolons");
             cx.error(words)
-                .fix("write a comma", cx.found_span(), ",", true)
+                .fix("write a comma", cx.found_span(), ",")
+                .safe(true)
         }
         "=" if is_complete && is_struct => cx
             .error("fields have no numbers and no default values")
@@ -147,7 +148,8 @@ fn in_parts(cx: &Context<'_>, is_struct: bool) -> Option<Diagnostic> {
             let is_safe = cx.token_ahead(1) == ":";
             cx.error("fields are separated by commas")
                 .label("a comma is missing before this")
-                .fix("add it", cx.end_of_last(), ",", is_safe)
+                .fix("add it", cx.end_of_last(), ",")
+                .safe(is_safe)
         }
         _ => return None,
     })
@@ -161,7 +163,7 @@ fn in_alias<'a>(cx: &Context<'a>, item: Node<'a>, name: &str) -> Option<Diagnost
             let repaired = format!("struct {name}");
             Some(
                 cx.error("a type with fields is declared with `struct`")
-                    .fix(format!("write `{repaired}`"), whole, repaired, false),
+                    .fix(format!("write `{repaired}`"), whole, repaired),
             )
         }
         (_, "|") => Some(cx.error("an alias stands for one type").help(format!(
@@ -182,7 +184,7 @@ fn missing_semicolon(cx: &Context<'_>) -> Diagnostic {
     let is_safe = cx.found.is_empty() || is_mapping || cx.found == "}";
     let text = format!("expected `;`, found {}", cx.what_is_found());
     let error = cx.error_at(end, text).label("missing here");
-    error.fix("add it", cx.end_of_last(), ";", is_safe)
+    error.fix("add it", cx.end_of_last(), ";").safe(is_safe)
 }
 
 pub(super) fn outside(cx: &Context<'_>) -> Diagnostic {
@@ -208,7 +210,6 @@ pub(super) fn outside(cx: &Context<'_>) -> Diagnostic {
                 "write `proto!`",
                 cx.span(whole),
                 "proto!",
-                false,
             );
         }
         _ => {}
@@ -228,12 +229,7 @@ pub(super) fn outside(cx: &Context<'_>) -> Diagnostic {
     ));
     let keywords = ["package", "import", "type", "struct", "enum", "extern"];
     match nearest(cx.found, keywords) {
-        Some(near) => error.fix(
-            format!("did you mean `{near}`?"),
-            cx.found_span(),
-            near,
-            false,
-        ),
+        Some(near) => error.fix(format!("did you mean `{near}`?"), cx.found_span(), near),
         None => {
             error.help("a declaration begins with `proto!`, `type`, `struct`, `enum` or `extern`")
         }
@@ -253,12 +249,7 @@ fn declaration_of_another_language(cx: &Context<'_>, next: &str) -> Option<Diagn
     let quoted = cx.token_ahead(2);
     let instead = |keyword: &str, what: &str| {
         cx.error(format!("{what} is declared with `{keyword}`"))
-            .fix(
-                format!("write `{keyword}`"),
-                cx.found_span(),
-                keyword,
-                false,
-            )
+            .fix(format!("write `{keyword}`"), cx.found_span(), keyword)
     };
     Some(match cx.found {
         "import" | "use" | "using" | "include" | "require" | "from" | "open" => cx
@@ -281,7 +272,7 @@ fn declaration_of_another_language(cx: &Context<'_>, next: &str) -> Option<Diagn
             if is_word(ty) && is_word(alias) && cx.token_ahead(3) == ";" {
                 let whole = cx.here.start..cx.ahead(2).end;
                 let repaired = format!("type {alias} = {ty}");
-                error.fix("the new name comes first", cx.span(whole), repaired, false)
+                error.fix("the new name comes first", cx.span(whole), repaired)
             } else {
                 error.help("the new name comes first")
             }
@@ -293,13 +284,11 @@ fn declaration_of_another_language(cx: &Context<'_>, next: &str) -> Option<Diagn
                     .fix(
                         format!("write `{keyword} {name}`"),
                         cx.span(whole),
-                        format!("{keyword} {name}"),
-                        false,
-                    )
+                        format!("{keyword} {name}"))
             }
             ":" => cx
                 .error("an alias is written `type name = other_type;`")
-                .fix("write `=`", cx.span(cx.ahead(2)), " =", false),
+                .fix("write `=`", cx.span(cx.ahead(2)), " ="),
             "{" => instead("struct", "a type with fields"),
             ";" => cx
                 .error(format!("the alias `{name}` does not name its type"))

@@ -60,7 +60,7 @@ impl<'a> Context<'a> {
             &self.text[at.clone()]
         );
         let error = self.error_at(at.clone(), text);
-        error.fix("if this is a comment", self.span(at), "//", false)
+        error.fix("if this is a comment", self.span(at), "//")
     }
 
     /// A name with `-` in it.
@@ -81,7 +81,6 @@ impl<'a> Context<'a> {
                 words,
                 self.span(whole),
                 name.replace('-', "_"),
-                false,
             )
         })
     }
@@ -96,7 +95,6 @@ impl<'a> Context<'a> {
                 "remove them",
                 self.found_span(),
                 digits,
-                false,
             )
         })
     }

@@ -58,7 +58,7 @@ impl<'a> Context<'a> {
             let whole = self.span(self.last.start..self.here.end);
             return self
                 .error("the direction goes after the name of the state")
-                .fix("swap them", whole, format!("{found}:{before}"), false);
+                .fix("swap them", whole, format!("{found}:{before}"));
         }
         if matches!(found, "send" | "recv") && matches!(before, "send" | "recv") {
             return self
@@ -69,7 +69,7 @@ impl<'a> Context<'a> {
             let gap = self.span(self.last.end..self.here.start);
             return self
                 .error("a `:` is missing between the state and its direction")
-                .fix("add it", gap, ":", false);
+                .fix("add it", gap, ":");
         }
         let is_next_head = is_word(found) && matches!(self.token_ahead(1), ":" | "{" | "<");
         if is_next_head && matches!(before, "send" | "recv") {
@@ -82,7 +82,7 @@ impl<'a> Context<'a> {
             let keyword = self.span(self.last.start..self.here.start);
             return self
                 .error(format!("a state begins with its name, not with `{before}`"))
-                .fix(format!("remove `{before}`"), keyword, "", false);
+                .fix(format!("remove `{before}`"), keyword, "");
         }
         if found == "->" && self.token_ahead(2) == ":" {
             return self
@@ -136,7 +136,6 @@ impl<'a> Context<'a> {
                 "remove the `|`",
                 self.found_span(),
                 "",
-                false,
             )),
             _ => self.in_digit(),
         }
@@ -169,14 +168,14 @@ impl<'a> Context<'a> {
                 let is_safe = is_word(found) && matches!(next, "->" | "(" | "=");
                 self.error("messages are separated by commas")
                     .label("a comma is missing before this")
-                    .fix("add it", self.end_of_last(), ",", is_safe)
+                    .fix("add it", self.end_of_last(), ",").safe(is_safe)
             }
             ";" | "|" => {
                 let what = if found == ";" { "semicolons" } else { "`|`" };
                 // Before a state, the character may have been meant to end this one.
                 let is_safe = !matches!(self.token_ahead(2), ":" | "<" | "{");
                 self.error(format!("messages are separated by commas, not {what}"))
-                    .fix("write a comma", self.found_span(), ",", is_safe)
+                    .fix("write a comma", self.found_span(), ",").safe(is_safe)
             }
             "?" => self
                 .error("only a payload can be optional")
@@ -210,7 +209,6 @@ impl<'a> Context<'a> {
             "close the state before it",
             end,
             "\n}",
-            false,
         )
     }
 
@@ -243,7 +241,7 @@ impl<'a> Context<'a> {
             let at = self.here.start..self.here.start + arrow.len();
             let text = format!("an arrow is written `->`, not `{arrow}`");
             let error = self.error_at(at.clone(), text);
-            return error.fix("write the arrow", self.span(at), "->", true);
+            return error.fix("write the arrow", self.span(at), "->").safe(true);
         }
         let is_name = self.expects("(") && is_word(self.before);
         match self.found {
@@ -284,13 +282,12 @@ impl<'a> Context<'a> {
                 .error(format!(
                     "a message begins with its name, not with `{before}`"
                 ))
-                .fix(format!("remove `{before}`"), keyword, "", false);
+                .fix(format!("remove `{before}`"), keyword, "");
         }
         self.error("a payload is written in parentheses").fix(
             "add them",
             self.span(self.last.end..self.here.end),
             format!("({found})"),
-            false,
         )
     }
 

@@ -46,9 +46,7 @@ pub(super) fn in_type(cx: &Context<'_>) -> Option<Diagnostic> {
         (_, "&" | "*") if is_start => cx.error("payloads are always owned").fix(
             "write the type alone",
             cx.found_span(),
-            "",
-            false,
-        ),
+            ""),
         (_, "?") if is_start => option_before(cx),
         (_, "{") if is_start => cx
             .error("a type with fields needs a name")
@@ -56,7 +54,7 @@ pub(super) fn in_type(cx: &Context<'_>) -> Option<Diagnostic> {
         (_, "->") if in_payload => cx
             .error("the payload is never closed")
             .label("a `)` is missing before this")
-            .fix("add it", cx.end_of_last(), ")", false),
+            .fix("add it", cx.end_of_last(), ")"),
         (_, "[") if !is_start => return list_after(cx),
         (before, ".") if is_word(before) => return dots(cx),
         (_, "=") if in_payload => cx
@@ -76,7 +74,7 @@ fn option_before(cx: &Context<'_>) -> Diagnostic {
     let next = cx.token_ahead(1);
     if is_word(next) && !matches!(cx.token_ahead(2), "::" | "<" | ":") {
         let whole = cx.span(cx.here.start..cx.ahead(1).end);
-        error.fix("swap them", whole, format!("{next}?"), false)
+        error.fix("swap them", whole, format!("{next}?"))
     } else {
         error.help("write `T?`")
     }
@@ -104,7 +102,7 @@ fn list_after(cx: &Context<'_>) -> Option<Diagnostic> {
         true if OPTIONS.contains(&&*container) => format!("{inside}?"),
         _ => format!("[{name}]"),
     };
-    Some(error.fix("write it like this", cx.span(whole), repaired, false))
+    Some(error.fix("write it like this", cx.span(whole), repaired))
 }
 
 /// The type right before the token that does not fit.
@@ -134,12 +132,11 @@ fn dots(cx: &Context<'_>) -> Option<Diagnostic> {
     Some(match names.as_slice() {
         [_, "client" | "server", ..] => cx
             .error("the parts of an endpoint are joined by `::`")
-            .fix("write `::`", whole, names.join("::"), false),
+            .fix("write `::`", whole, names.join("::")),
         _ => cx.error("a type is named without its package").fix(
             "write the name alone; the file that declares it is imported",
             whole,
             *last,
-            false,
         ),
     })
 }
@@ -174,19 +171,17 @@ pub(super) fn two_words(cx: &Context<'_>, what: &str) -> Diagnostic {
         return cx
             .error_at(whole.clone(), message)
             .label("here the type comes first")
-            .fix("swap them", cx.span(whole), swapped, is_certain);
+            .fix("swap them", cx.span(whole), swapped)
+            .safe(is_certain);
     }
     let error = cx.error(message).label("a `:` is missing before this");
     if is_second_type && !is_first_type {
-        return error.fix("add it", cx.end_of_last(), ":", is_certain);
+        return error.fix("add it", cx.end_of_last(), ":").safe(is_certain);
     }
     let words = |ty| format!("if `{ty}` is the type");
-    error.fix(words(second), cx.end_of_last(), ":", false).fix(
-        words(first),
-        cx.span(whole),
-        swapped,
-        false,
-    )
+    error
+        .fix(words(second), cx.end_of_last(), ":")
+        .fix(words(first), cx.span(whole), swapped)
 }
 
 /// A modifier of another language before a type.
@@ -200,7 +195,7 @@ fn modifier(cx: &Context<'_>, word: &str) -> Option<Diagnostic> {
             false => (ty, cx.here.end),
         };
         let help = format!("write `{repaired}`");
-        error(message).fix(help, cx.span(cx.last.start..end), repaired, false)
+        error(message).fix(help, cx.span(cx.last.start..end), repaired)
     };
     Some(match word {
         "optional" | "nullable" | "maybe" => fix(
@@ -217,7 +212,6 @@ fn modifier(cx: &Context<'_>, word: &str) -> Option<Diagnostic> {
                 format!("remove `{word}`"),
                 cx.span(cx.last.start..cx.here.start),
                 "",
-                false,
             )
         }
         "unsigned" | "signed" | "long" | "short" => {
@@ -240,7 +234,7 @@ fn name_after(cx: &Context<'_>) -> Option<Diagnostic> {
         .label("the name comes first");
     let repaired = format!("{}: {}", cx.found, ty.text());
     let whole = cx.span(ty.range().start..cx.here.end);
-    Some(error.fix("swap them", whole, repaired, false))
+    Some(error.fix("swap them", whole, repaired))
 }
 
 pub(super) fn in_number(cx: &Context<'_>) -> Option<Diagnostic> {
@@ -269,7 +263,7 @@ pub(super) fn in_number(cx: &Context<'_>) -> Option<Diagnostic> {
     };
     let error = cx.error_at(at.clone(), what);
     Some(match repaired {
-        Some(repaired) => error.fix("write it like this", cx.span(at), repaired, false),
+        Some(repaired) => error.fix("write it like this", cx.span(at), repaired),
         None => error.help(measure.write),
     })
 }
@@ -286,7 +280,7 @@ fn without_parentheses(cx: &Context<'_>, measure: &Measure) -> Option<Diagnostic
     Some(match is_number(size) {
         true => {
             let repaired = format!("({size})");
-            error.fix("write it like this", cx.span(start..end), repaired, false)
+            error.fix("write it like this", cx.span(start..end), repaired)
         }
         false => error.help(measure.write),
     })
@@ -324,10 +318,10 @@ fn measure<'a>(cx: &Context<'a>) -> Option<(Measure, Node<'a>)> {
 pub(super) fn bound_without_semicolon(cx: &Context<'_>) -> Option<Diagnostic> {
     let error = || cx.error("the bound of a list comes after a `;`");
     if is_number(cx.found) {
-        return Some(error().fix("add it", cx.end_of_last(), ";", false));
+        return Some(error().fix("add it", cx.end_of_last(), ";"));
     }
     let is_comma = cx.found == "," && is_number(cx.token_ahead(1));
-    is_comma.then(|| error().fix("write a `;`", cx.found_span(), ";", false))
+    is_comma.then(|| error().fix("write a `;`", cx.found_span(), ";"))
 }
 
 /// A `;` in a payload: `a(u8; 5)`, `a(u8; str)` or `a(u8;)`.
@@ -340,12 +334,12 @@ pub(super) fn semicolon_in_payload(cx: &Context<'_>) -> Diagnostic {
         let repaired = format!("[{}; {next}]", item.text());
         return cx
             .error("the brackets of a list go around its type and its bound")
-            .fix("write it like this", cx.span(whole), repaired, false);
+            .fix("write it like this", cx.span(whole), repaired);
     }
     let error = cx.error("the entries of a payload are separated by commas, not semicolons");
     match next {
-        ")" => error.fix("remove it", cx.found_span(), "", false),
-        _ => error.fix("write a comma", cx.found_span(), ",", false),
+        ")" => error.fix("remove it", cx.found_span(), ""),
+        _ => error.fix("write a comma", cx.found_span(), ","),
     }
 }
 
@@ -369,14 +363,14 @@ pub(super) fn with_bound(
         _ => None,
     };
     let Some((ty, words)) = meant else {
-        return error.fix("write it like this", span, list, false);
+        return error.fix("write it like this", span, list);
     };
-    let error = error.fix(words, span, format!("{ty}<{most}>"), false);
+    let error = error.fix(words, span, format!("{ty}<{most}>"));
     if !is_builtin {
         return error;
     }
     let words = format!("if it is a list of at most {most} items");
-    error.fix(words, span, list, false)
+    error.fix(words, span, list)
 }
 
 /// The number in `[5]`, `[..5]` and `[..=5]` without what precedes it.

@@ -50,7 +50,7 @@ pub fn proposed(
             let mut help: Option<Help> = None;
             for (at, with) in edits {
                 let span = Span::new(snapshot.source, at.start, at.end);
-                let part = Diagnostic::error(finding.rule, span, "").fix(&title, span, with, false);
+                let part = Diagnostic::error(finding.rule, span, "").fix(&title, span, with);
                 for part in part.helps {
                     match &mut help {
                         Some(help) => help.edits.extend(part.edits),
