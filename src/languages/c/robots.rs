@@ -95,22 +95,15 @@ impl Names for CNames<'_> {
     }
 
     fn part(&self, of: &Of, at: usize, part: &Part) -> Place {
-        let name = part.name.map_or("", Name::text);
+        let name = || part.name.expect("entries and fields have names");
         match of {
-            Of::Message(node, message) => Place::Entry {
-                of: format!(
-                    "{}_{}_t",
-                    self.0.unit.prefix,
-                    self.0.unit.states[self.state(node)].name
-                ),
-                message: spelling::member(message.name.text()),
-                member: spelling::entry(name),
-            },
-            Of::Variant(ty, variant) => Place::Variant {
-                of: self.ty(ty, Lengths::NONE).name,
-                variant: spelling::member(variant.name.text()),
-                member: spelling::member(name),
-            },
+            Of::Message(node, message) => {
+                let state = self.0.unit.state(self.state(node));
+                Place::entry(&state, message, name())
+            }
+            Of::Variant(ty, variant) => {
+                Place::variant(&self.ty(ty, Lengths::NONE).name, variant, name())
+            }
             Of::Value(ty, lengths) => {
                 let names = self.ty(ty, lengths);
                 let member = match of {
@@ -118,7 +111,9 @@ impl Names for CNames<'_> {
                     Of::Value(Type::List(_), _) => "data".to_owned(),
                     Of::Value(Type::Option(_), _) => "value".to_owned(),
                     Of::Value(Type::Tuple(_), _) => format!("v{at}"),
-                    Of::Message(..) | Of::Variant(..) | Of::Value(..) => spelling::member(name),
+                    Of::Message(..) | Of::Variant(..) | Of::Value(..) => {
+                        spelling::member(name().text())
+                    }
                 };
                 Place::member(&names.name, member)
             }

@@ -49,11 +49,7 @@ impl<'a> Values<'a> {
         let state = &unit.states[index];
         let entries = message.entries.iter().map(|entry| {
             let ty = entry.ty.substitute(&state.arguments);
-            let place = Place::Entry {
-                of: format!("{}_{}_t", unit.prefix, state.name),
-                message: spelling::member(message.name.text()),
-                member: spelling::entry(entry.name.text()),
-            };
+            let place = Place::entry(&unit.state(index), message, &entry.name);
             self.part(&ty, &entry.lengths, place)
         });
         entries.collect()
@@ -153,11 +149,7 @@ impl<'a> Values<'a> {
                     let mut parts = Vec::new();
                     for (position, variant) in variants.iter().enumerate() {
                         for entry in &variant.entries {
-                            let place = Place::Variant {
-                                of: of.clone(),
-                                variant: spelling::member(variant.name.text()),
-                                member: spelling::member(entry.name.text()),
-                            };
+                            let place = Place::variant(&of, variant, &entry.name);
                             parts.push(Part {
                                 variant: position + 1,
                                 ..self.part(&entry.ty, &entry.lengths, place)

@@ -94,16 +94,12 @@ pub fn source(scope: &Scope, unit: &UnitView) -> String {
         for (message, view) in messages {
             let mut fields = Vec::new();
             let mut facts = Facts::default();
-            for (entry, of) in message.entries.iter().zip(&view.entries) {
+            for entry in &message.entries {
                 let ty = scope.entry_type(index, entry);
                 let own = types.facts(&ty);
                 if !own.is_any_bytes() {
                     facts = facts.or(own);
-                    let place = Place::Entry {
-                        of: format!("{}_t", state.name),
-                        message: view.member.clone(),
-                        member: of.member.clone(),
-                    };
+                    let place = Place::entry(&state.name, message, &entry.name);
                     layouts.field(&mut fields, &ty, place, None);
                 }
             }

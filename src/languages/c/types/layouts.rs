@@ -3,7 +3,8 @@
 use super::{Facts, Types, is_bare};
 use crate::languages::c::ctype::{Bytes, CType};
 use crate::languages::c::names::spelling;
-use crate::protocol::{Definition, TypeId};
+use crate::name::Name;
+use crate::protocol::{Definition, Message, TypeId, Variant};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a part of a value is.
@@ -13,12 +14,6 @@ pub enum Place {
     /// In a struct.
     Member {
         of: String,
-        member: String,
-    },
-    /// In a variant of an enum.
-    Variant {
-        of: String,
-        variant: String,
         member: String,
     },
     /// Among the entries of a message.
@@ -34,6 +29,22 @@ impl Place {
         Place::Member {
             of: of.to_owned(),
             member: member.into(),
+        }
+    }
+
+    /// In a variant of an enum.
+    pub fn variant(of: &str, variant: &Variant, entry: &Name) -> Place {
+        let variant = spelling::member(variant.name.text());
+        let member = spelling::member(entry.text());
+        Place::member(of, format!("as.{variant}.{member}"))
+    }
+
+    /// Among the entries of a message of the state with this name.
+    pub fn entry(state: &str, message: &Message, entry: &Name) -> Place {
+        Place::Entry {
+            of: format!("{state}_t"),
+            message: spelling::member(message.name.text()),
+            member: spelling::entry(entry.text()),
         }
     }
 }
@@ -244,11 +255,7 @@ impl<'a> Layouts<'a> {
                 for variant in variants {
                     let tag = types.variant(id, variant.name.text());
                     for entry in &variant.entries {
-                        let place = Place::Variant {
-                            of: name.clone(),
-                            variant: spelling::member(variant.name.text()),
-                            member: spelling::member(entry.name.text()),
-                        };
+                        let place = Place::variant(&name, variant, &entry.name);
                         let ty = types.stored(&entry.ty, &entry.lengths);
                         self.field(&mut fields, &ty, place, Some(&tag));
                     }
