@@ -263,8 +263,9 @@ impl Diagnostic {
 /// A number with its noun: `1 error`, `2 errors`.
 #[must_use]
 #[doc(hidden)]
-pub fn counted(many: usize, thing: &str) -> String {
-    let plural = if many == 1 { "" } else { "s" };
+pub fn counted(many: impl fmt::Display, thing: &str) -> String {
+    let many = many.to_string();
+    let plural = if many == "1" { "" } else { "s" };
     format!("{many} {thing}{plural}")
 }
 

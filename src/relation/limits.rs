@@ -418,7 +418,7 @@ fn bound(path: &str, most: Option<Limit>, unit: &str, span: Span) -> Label {
     match most {
         Some(limit) => Label::new(
             limit.span,
-            format!("{what}at most {} here", number(limit.most, unit)),
+            format!("{what}at most {} here", counted(limit.most, unit)),
         ),
         None => Label::new(span, format!("{what}no bound here")),
     }
@@ -431,14 +431,14 @@ fn whole(message: &Message, largest: Option<u64>) -> Label {
         .filter(|limit| largest.is_none_or(|it| limit.most <= it));
     let (span, text) = match (most, largest) {
         (Some(limit), _) => {
-            let most = number(limit.most, "byte");
+            let most = counted(limit.most, "byte");
             (
                 limit.span,
                 format!("`{}` has at most {most} here", message.name),
             )
         }
         (None, Some(largest)) => {
-            let most = number(largest, "byte");
+            let most = counted(largest, "byte");
             (
                 message.name.span,
                 format!("`{}` may have {most} here", message.name),
@@ -450,8 +450,4 @@ fn whole(message: &Message, largest: Option<u64>) -> Label {
         ),
     };
     Label::new(span, text)
-}
-
-fn number(count: u64, unit: &str) -> String {
-    counted(usize::try_from(count).unwrap_or(usize::MAX), unit)
 }

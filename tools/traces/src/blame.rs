@@ -96,8 +96,7 @@ impl Finding {
         self.message += ", as far as the session was seen";
         self.notes.retain(|note| !note.starts_with(TO_BLAME));
         let counted = |lines: u64, what: &str| {
-            let number = usize::try_from(lines).unwrap_or(usize::MAX);
-            (lines > 0).then(|| format!("{} {what}", counted(number, "earlier line")))
+            (lines > 0).then(|| format!("{} {what}", counted(lines, "earlier line")))
         };
         let lines = [
             counted(

@@ -225,11 +225,10 @@ fn unfinished_in(
     (session, place): &(Arc<str>, Place),
     logs: &[String],
 ) -> Diagnostic {
-    let many = usize::try_from(count).unwrap_or(usize::MAX);
     let verb = if count == 1 { "is" } else { "are" };
     let message = format!(
         "{} of `{}` {verb} unfinished in the state `{}`",
-        counted(many, "session"),
+        counted(count, "session"),
         table.name,
         state.name
     );

@@ -134,7 +134,7 @@ fn next(source: &str) -> Result<(Document, Vec<Deadlock>), Failure> {
 
 /// The program may begin again, or be writing its file. A source that was never there is a mistake.
 fn again(why: &str, every: u64) -> String {
-    let every = counted(usize::try_from(every).unwrap_or(usize::MAX), "second");
+    let every = counted(every, "second");
     format!("{why}; trying again every {every}")
 }
 

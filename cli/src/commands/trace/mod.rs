@@ -166,8 +166,7 @@ impl Trace {
             }
         }
         if found.more > 0 {
-            let more = usize::try_from(found.more).unwrap_or(usize::MAX);
-            let more = counted(more, "more finding");
+            let more = counted(found.more, "more finding");
             terminal.tell(format_args!("{}: {more}\n", styled(WARNING, "not shown")))?;
         }
         let is_cut = !self.follow && logs.iter().any(|log| !log.is_over);
@@ -364,12 +363,11 @@ fn tables<'p>(program: &'p CheckedProgram, usual: Option<&str>) -> Result<Tables
 fn text(summary: &Summary) -> String {
     /// How many missing transitions are listed.
     const MOST: usize = 20;
-    let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     let mut text = format!(
         "{}: {}, {}",
         styled(NAME, &summary.name),
-        counted(number(summary.counts.sessions), "session"),
-        counted(number(summary.counts.messages), "message"),
+        counted(summary.counts.sessions, "session"),
+        counted(summary.counts.messages, "message"),
     );
     let parts = [
         (summary.counts.finished, "finished", GOOD),
@@ -385,7 +383,7 @@ fn text(summary: &Summary) -> String {
         let _ = write!(text, ": {}", parts.join(", "));
     }
     if summary.counts.unnamed > 0 {
-        let lines = counted(number(summary.counts.unnamed), "line");
+        let lines = counted(summary.counts.unnamed, "line");
         let _ = write!(
             text,
             "\n    {lines} without an event that the mapping names"

@@ -233,7 +233,7 @@ pub fn the(side: Side) -> &'static str {
 
 /// How many bytes encoded values take.
 pub fn bytes(size: Size) -> String {
-    let bytes = |count: u64| counted(usize::try_from(count).unwrap_or(usize::MAX), "byte");
+    let bytes = |count: u64| counted(count, "byte");
     match size.most {
         Some(most) if most == size.least => bytes(most),
         Some(most) => format!("{} to {}", size.least, bytes(most)),
