@@ -5,8 +5,8 @@ pub use duologue_project::terminal::*;
 use anstyle::AnsiColor;
 use clap::builder::Styles;
 use clap::{Args, ValueEnum};
+use duologue_project::Outcome;
 use serde::Serialize;
-use std::io;
 
 /// The colors of help texts.
 pub const STYLES: Styles = Styles::styled()
@@ -55,7 +55,7 @@ impl Arguments {
 }
 
 /// Prints a document for programs.
-pub fn print_json(document: &impl Serialize, terminal: &Terminal) -> io::Result<()> {
+pub fn print_json(document: &impl Serialize, terminal: &Terminal) -> Outcome {
     let json = serde_json::to_string_pretty(document);
     terminal.print_exactly(&(json.expect("names can be written as JSON") + "\n"))
 }

@@ -34,8 +34,7 @@ pub struct Model {
 impl Model {
     pub fn run(self, terminal: &Terminal) -> Outcome {
         if self.schema {
-            terminal.print_exactly(model::SCHEMA)?;
-            return Ok(());
+            return terminal.print_exactly(model::SCHEMA);
         }
         let is_part = |path: &&PathBuf| path.to_string_lossy().contains('#') && !path.exists();
         if let Some(part) = self.paths.iter().find(is_part) {
@@ -48,7 +47,6 @@ impl Model {
         let sources = self.sources;
         let (checked, sources) = sources.checked(&self.paths, options.clone(), terminal)?;
         let model = model::Model::of(&checked, &sources, &options);
-        terminal.print_exactly(&model.pretty())?;
-        Ok(())
+        terminal.print_exactly(&model.pretty())
     }
 }

@@ -105,8 +105,7 @@ impl Play {
             );
         }
         outputs.write(&[])?;
-        terminal.tell(format_args!("wrote {}\n", output.display()))?;
-        Ok(())
+        terminal.tell(format_args!("wrote {}\n", output.display()))
     }
 
     /// The texts of the files and of everything they import. Errors in them are for the page to show, except for bytes that a page cannot

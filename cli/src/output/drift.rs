@@ -68,8 +68,7 @@ pub fn report(
     if drifted == 0 {
         let files = counted(outputs.files.len(), "generated file");
         let good = styled(GOOD, "up to date");
-        terminal.tell(format_args!("{good}: {files}\n"))?;
-        return Ok(());
+        return terminal.tell(format_args!("{good}: {files}\n"));
     }
     let is_foreign = outputs.files.iter().any(|file| file.is_foreign);
     let command = repair(is_foreign, !orphans.is_empty());
@@ -84,7 +83,7 @@ pub fn report(
 }
 
 /// Notes how many files differ only in their line ends, which git may convert when it checks out.
-pub fn line_ends(files: usize, terminal: &Terminal) -> io::Result<()> {
+pub fn line_ends(files: usize, terminal: &Terminal) -> Outcome {
     if files == 0 {
         return Ok(());
     }

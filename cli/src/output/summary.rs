@@ -46,8 +46,7 @@ impl Summary<'_> {
                 fs::remove_file(path).map_err(|error| OutputError::Io(path.clone(), error))?;
             }
         }
-        terminal.tell(self.text(terminal))?;
-        Ok(())
+        terminal.tell(self.text(terminal))
     }
 
     fn text(&self, terminal: &Terminal) -> String {

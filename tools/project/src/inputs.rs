@@ -1,8 +1,8 @@
 //! Turns what the user names (files, directories, `-`) into the texts to read.
 
-use crate::Failure;
 use crate::config::Exclude;
 use crate::terminal::{NAME, Terminal, styled};
+use crate::{Failure, Outcome};
 use duologue::compile::{Input, Unreadable};
 use duologue::files::{self, open, read_limited};
 use duologue::report::counted;
@@ -32,7 +32,7 @@ const HIDDEN: usize = 20_000;
 
 impl Found {
     /// Notes what was skipped; `-v` lists it.
-    pub fn tell_skipped(&self, terminal: &Terminal) -> io::Result<()> {
+    pub fn tell_skipped(&self, terminal: &Terminal) -> Outcome {
         if terminal.quiet {
             return Ok(());
         }

@@ -1,5 +1,6 @@
 //! Where output goes: the result of a command to standard output, the rest to standard error, colored only if color is wanted.
 
+use crate::{Failure, Outcome};
 use anstyle::{AnsiColor, Style};
 use duologue::report::RenderOptions;
 use std::borrow::Cow;
@@ -57,42 +58,42 @@ impl Terminal {
     }
 
     /// Writes the result of the command.
-    pub fn print(&self, text: impl Display) -> io::Result<()> {
+    pub fn print(&self, text: impl Display) -> Outcome {
         self.print_while_read(text).map(drop)
     }
 
     /// Like [`Terminal::print`], for a result that is printed again and again. Returns whether somebody reads it.
-    pub fn print_while_read(&self, text: impl Display) -> io::Result<bool> {
+    pub fn print_while_read(&self, text: impl Display) -> Result<bool, Failure> {
         let mut out = anstream::stdout().lock();
         match write!(out, "{text}").and_then(|()| out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-            written => written.map(|()| true),
+            written => Ok(written.map(|()| true)?),
         }
     }
 
     /// Writes a result that is the user's own text, in which nothing may be lost, including control characters. These are
     /// shown as symbols only on a terminal, which would obey them.
-    pub fn print_exactly(&self, text: &str) -> io::Result<()> {
+    pub fn print_exactly(&self, text: &str) -> Outcome {
         let mut out = io::stdout().lock();
         let text = match out.is_terminal() {
             true => harmless(text),
             false => text.into(),
         };
-        unless_unread(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        Ok(unless_unread(written)?)
     }
 
     /// Writes what accompanies the result, unless `quiet` is set.
-    pub fn tell(&self, text: impl Display) -> io::Result<()> {
-        if self.quiet {
-            Ok(())
-        } else {
-            self.insist(text)
+    pub fn tell(&self, text: impl Display) -> Outcome {
+        match self.quiet {
+            true => Ok(()),
+            false => self.insist(text),
         }
     }
 
     /// Writes to standard error even if `quiet` is set.
-    pub fn insist(&self, text: impl Display) -> io::Result<()> {
-        unless_unread(write!(anstream::stderr().lock(), "{text}"))
+    pub fn insist(&self, text: impl Display) -> Outcome {
+        Ok(unless_unread(write!(anstream::stderr().lock(), "{text}"))?)
     }
 
     /// Writes an error. If that fails, only the exit code can report it.

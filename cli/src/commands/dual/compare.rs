@@ -23,8 +23,7 @@ pub fn compare(ours: &Named, theirs: &Named, sources: Sources, terminal: &Termin
     let dual = styled(GOOD, "dual");
     terminal.tell(format_args!(
         "{dual}: `{our_name}` is the other side of `{their_name}`\n"
-    ))?;
-    Ok(())
+    ))
 }
 
 /// The names of both protocols if they are dual.

@@ -85,8 +85,7 @@ impl Explain {
             None => return Err(Failure::Usage(unknown(&name))),
         };
         let page: String = page.lines().map(shown).collect();
-        terminal.print(page)?;
-        Ok(())
+        terminal.print(page)
     }
 }
 

@@ -24,8 +24,7 @@ pub fn run(named: &Named, shape: Shape, sources: Sources, terminal: &Terminal) -
     let protocols = select(&checked, named.protocol.as_deref())?;
     let document = document(&checked, &protocols);
     if let Shape::Json = shape {
-        print_json(&document, terminal)?;
-        return Ok(());
+        return print_json(&document, terminal);
     }
     let sheets = protocols.iter().zip(&document.protocols);
     let mut text = String::new();
@@ -54,8 +53,7 @@ pub fn run(named: &Named, shape: Shape, sources: Sources, terminal: &Terminal) -
             );
         }
     }
-    terminal.print_exactly(&format!("{}\n", text.trim_end()))?;
-    Ok(())
+    terminal.print_exactly(&format!("{}\n", text.trim_end()))
 }
 
 fn docs(docs: &Docs) -> String {

@@ -26,10 +26,9 @@ pub fn run(shape: Shape, sources: Sources, terminal: &Terminal) -> Outcome {
         .map(|rule| line(rule, &config, &levels))
         .collect();
     match shape {
-        Shape::Json => print_json(&lines, terminal)?,
-        Shape::Human => terminal.print(table(&lines))?,
+        Shape::Json => print_json(&lines, terminal),
+        Shape::Human => terminal.print(table(&lines)),
     }
-    Ok(())
 }
 
 fn line(rule: &'static Rule, config: &Config, levels: &[(String, Level)]) -> Line {

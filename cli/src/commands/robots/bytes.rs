@@ -66,7 +66,7 @@ impl Bytes {
                 .map_err(|error| environment!("cannot write {}: {error}", path.display())),
             None => {
                 let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
-                Ok(terminal.print(digits.collect::<String>() + "\n")?)
+                terminal.print(digits.collect::<String>() + "\n")
             }
         }
     }

@@ -28,7 +28,6 @@ impl Completions {
         let mut command = crate::command();
         let mut script = Vec::new();
         generate(self.shell, &mut command, "duologue", &mut script);
-        terminal.print_exactly(&String::from_utf8_lossy(&script))?;
-        Ok(())
+        terminal.print_exactly(&String::from_utf8_lossy(&script))
     }
 }

@@ -47,8 +47,7 @@ impl Man {
             None => "duologue".to_owned(),
         };
         if let Some((_, text)) = pages.iter().find(|(name, _)| *name == wanted) {
-            terminal.print_exactly(text)?;
-            return Ok(());
+            return terminal.print_exactly(text);
         }
         let asked = self.command.unwrap_or_default();
         let names = pages
