@@ -98,10 +98,7 @@ impl<'a> Endpoint<'a> {
 /// The state that follows a message; `None` if that is `!`.
 #[must_use]
 pub fn next<'a>(protocol: &'a Protocol, next: &Next) -> Option<&'a State> {
-    match next {
-        Next::End | Next::Error => None,
-        Next::State { state, .. } => Some(protocol.state(*state)),
-    }
+    next.state().map(|state| protocol.state(state))
 }
 
 /// Whether a message of a state may be followed by another in the same direction.
@@ -153,12 +150,10 @@ pub fn may_wait(protocol: &Protocol, always_fit: u32) -> Vec<bool> {
     let run = |index: usize| {
         let state = &protocol.states[index];
         let messages = state.messages.iter();
-        messages.filter_map(move |message| match &message.next {
-            Next::State { state: next, .. } => {
-                let follows = Edge::of(state, Some(protocol.state(*next))) == Edge::Stay;
-                follows.then(|| next.index())
-            }
-            Next::End | Next::Error => None,
+        messages.filter_map(move |message| {
+            let next = message.next.state()?;
+            let follows = Edge::of(state, Some(protocol.state(next))) == Edge::Stay;
+            follows.then(|| next.index())
         })
     };
     let mut waits = waiting_states(count, &reached, always_fit, run);

@@ -1,7 +1,7 @@
 //! A program that has passed all rules, and the facts that the checks established about it.
 
 use crate::graph::{Capacity, StateGraph};
-use crate::protocol::{InstanceId, Next, Program, Protocol, ProtocolId, StateId, Type};
+use crate::protocol::{InstanceId, Program, Protocol, ProtocolId, StateId, Type};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -157,13 +157,11 @@ pub(crate) fn instantiations(
     while at < found.len() && found.len() <= most {
         let (state, own) = found[at].clone();
         for message in &protocol.state(state).messages {
-            if let Next::State { state, arguments } = &message.next {
-                let arguments = arguments.iter().map(|ty| ty.substitute(&own)).collect();
-                let next = (*state, arguments);
-                if !seen.contains(&next) {
-                    seen.insert(next.clone());
-                    found.push(next);
-                }
+            if let Some(next) = message.next.with(&own)
+                && !seen.contains(&next)
+            {
+                seen.insert(next.clone());
+                found.push(next);
             }
         }
         at += 1;

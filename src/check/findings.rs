@@ -5,7 +5,7 @@ use super::{Rule, Spell};
 use crate::diagnostic::{Diagnostic, Level};
 use crate::graph::StateGraph;
 use crate::protocol::{
-    Known, LevelAttribute, Message, Next, Program, Protocol, ProtocolId, State, StateId,
+    Known, LevelAttribute, Message, Program, Protocol, ProtocolId, State, StateId,
 };
 use crate::source::Span;
 use std::collections::{BTreeSet, HashSet};
@@ -90,9 +90,7 @@ impl<'a> Case<'a> {
         let mut next = vec![first];
         while let Some(id) = next.pop() {
             for message in &self.protocol.state(id).messages {
-                if let Next::State { state, .. } = message.next
-                    && is_new(state)
-                {
+                if let Some(state) = message.next.state().filter(|state| is_new(*state)) {
                     behind.push(state);
                     next.push(state);
                 }
@@ -107,7 +105,7 @@ impl<'a> Case<'a> {
         let mut entrances = vec![None; self.protocol.states.len()];
         for (from, state) in self.protocol.states.iter().enumerate() {
             for message in &state.messages {
-                if let Next::State { state: to, .. } = &message.next
+                if let Some(to) = message.next.state()
                     && to.index() != from
                     && entrances[to.index()].is_none()
                 {
@@ -122,7 +120,7 @@ impl<'a> Case<'a> {
     pub fn few_entrances(self, limit: usize) -> Vec<Vec<Span>> {
         let mut entrances = vec![Vec::new(); self.protocol.states.len()];
         for message in self.protocol.messages() {
-            if let Next::State { state, .. } = &message.next
+            if let Some(state) = message.next.state()
                 && entrances[state.index()].len() <= limit
             {
                 entrances[state.index()].push(message.next_span);

@@ -1,7 +1,7 @@
 //! Protocols as diagrams: which side sends in which state, and where each message leads.
 
 use crate::graph::{StateGraph, Step};
-use crate::protocol::{Entry, Message, Next, Protocol, Side, State};
+use crate::protocol::{Entry, Message, Protocol, Side, State};
 use crate::source::Sources;
 use std::fmt::Write;
 
@@ -56,10 +56,8 @@ pub fn mermaid(protocol: &Protocol, sources: &Sources) -> String {
     text += "    [*] --> s0\n";
     for (index, state) in protocol.states.iter().enumerate() {
         for message in &state.messages {
-            let to = match &message.next {
-                Next::End | Next::Error => "[*]".to_owned(),
-                Next::State { state, .. } => format!("s{}", state.index()),
-            };
+            let to = message.next.state();
+            let to = to.map_or("[*]".to_owned(), |to| format!("s{}", to.index()));
             let label = escaped_mermaid(&message_text(message, sources));
             let _ = writeln!(text, "    s{index} --> {to} : {label}");
         }

@@ -6,7 +6,7 @@
 pub mod diagram;
 pub mod promela;
 
-use crate::protocol::{Direction, Next, Protocol, StateId};
+use crate::protocol::{Direction, Protocol, StateId};
 use petgraph::Direction as Along;
 use petgraph::algo::kosaraju_scc;
 use petgraph::dot::{Config, Dot};
@@ -98,10 +98,8 @@ impl StateGraph {
         let end = graph.add_node(None);
         for (from, state) in protocol.states.iter().enumerate() {
             for (position, message) in state.messages.iter().enumerate() {
-                let to = match &message.next {
-                    Next::End | Next::Error => end,
-                    Next::State { state, .. } => NodeIndex::new(state.index()),
-                };
+                let to = message.next.state();
+                let to = to.map_or(end, |to| NodeIndex::new(to.index()));
                 let position = u32::try_from(position).expect("fewer than 2^32 messages");
                 graph.add_edge(NodeIndex::new(from), to, position);
             }

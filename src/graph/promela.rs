@@ -10,7 +10,7 @@
 //! waits. Where the capacity is unbounded they can hold a few messages, and a sender waits if they are full.
 
 use crate::graph::{Capacity, StateGraph};
-use crate::protocol::{Next, Protocol, Side};
+use crate::protocol::{Protocol, Side};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -93,10 +93,8 @@ fn process(
         }
         text.push_str("\n    if\n");
         for message in &state.messages {
-            let next = match &message.next {
-                Next::End | Next::Error => "over".to_owned(),
-                Next::State { state, .. } => format!("S{}", state.index()),
-            };
+            let next = message.next.state();
+            let next = next.map_or("over".to_owned(), |next| format!("S{}", next.index()));
             let name = &message.name;
             let act = match (is_active, capacity) {
                 (false, _) => format!("{inbox}?M_{name}"),

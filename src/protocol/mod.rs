@@ -526,6 +526,22 @@ pub enum Next {
 }
 
 impl Next {
+    /// The state that follows; `None` if the session is over.
+    #[must_use]
+    pub fn state(&self) -> Option<StateId> {
+        match self {
+            Next::End | Next::Error => None,
+            Next::State { state, .. } => Some(*state),
+        }
+    }
+
+    /// The same with its arguments, after a state that has these arguments itself.
+    #[must_use]
+    pub fn with(&self, own: &[Type]) -> Option<(StateId, Vec<Type>)> {
+        let arguments = self.arguments().iter().map(|ty| ty.substitute(own));
+        Some((self.state()?, arguments.collect()))
+    }
+
     /// The arguments for the type parameters of the state that follows.
     #[must_use]
     pub fn arguments(&self) -> &[Type] {

@@ -424,6 +424,18 @@ impl Type {
         named
     }
 
+    /// The endpoint types in this type, in the order written.
+    #[must_use]
+    pub fn endpoints(&self) -> Vec<&EndpointType> {
+        let mut endpoints = Vec::new();
+        self.walk(&mut |part| {
+            if let Type::Endpoint(endpoint) = part {
+                endpoints.push(&**endpoint);
+            }
+        });
+        endpoints
+    }
+
     /// Calls `visit` for this type and every type written inside it, without following declarations.
     pub fn walk<'t>(&'t self, visit: &mut impl FnMut(&'t Type)) {
         visit(self);

@@ -8,7 +8,7 @@ pub use makeable::Makeable;
 use crate::check::instantiations;
 use crate::fingerprint::Fingerprint;
 use crate::protocol::text::type_text;
-use crate::protocol::{Message, Next, Protocol, Side, State, StateId, Type};
+use crate::protocol::{Message, Protocol, Side, State, StateId, Type};
 use crate::relation::View;
 use std::collections::{HashMap, VecDeque};
 
@@ -105,18 +105,9 @@ impl<'a> Plan<'a> {
             let words: Vec<String> = arguments.iter().map(text).collect();
             let edge = |message: &Message| {
                 let mut entries = message.entries.iter();
-                let next = match &message.next {
-                    Next::End | Next::Error => None,
-                    Next::State {
-                        state,
-                        arguments: given,
-                    } => {
-                        let given = given.iter().map(|ty| ty.substitute(arguments)).collect();
-                        positions.get(&(*state, given)).copied()
-                    }
-                };
+                let next = message.next.with(arguments);
                 Edge {
-                    next,
+                    next: next.and_then(|next| positions.get(&next).copied()),
                     is_makeable: entries.all(|entry| makeable.is(&entry.ty.substitute(arguments))),
                     is_coverable: false,
                 }

@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, counted};
 use crate::name::Name;
 use crate::protocol::text::type_text;
 use crate::protocol::{
-    Lengths, Limit, Message, Next, Parameter, Program, Protocol, State, StateId, Type,
+    Lengths, Limit, Message, Parameter, Program, Protocol, State, StateId, Type,
 };
 use crate::source::Span;
 use crate::wire::Sizes;
@@ -112,7 +112,7 @@ fn too_small(protocol: &Protocol, sizes: &Sizes, findings: &mut Findings) {
     }
     for one in found.into_values() {
         let (state, message) = (one.state, one.message);
-        let (least, most) = (bytes(one.least), bytes(one.limit.most));
+        let (least, most) = (counted(one.least, "byte"), counted(one.limit.most, "byte"));
         let text = format!("message `{message}` of state `{state}` is larger than its limit");
         findings.error(
             RULE.finding(one.limit.span, text)
@@ -180,7 +180,10 @@ impl TooSmallThere<'_> {
             "message `{message}` of state `{state}` is larger than its limit with {}",
             given.join(", ")
         );
-        let (least, most) = (bytes(self.least), bytes(self.limit.most));
+        let (least, most) = (
+            counted(self.least, "byte"),
+            counted(self.limit.most, "byte"),
+        );
         RULE.finding(self.place, text)
             .label(format!("with these arguments it takes at least {least}"))
             .related(self.limit.span, format!("at most {most}"))
@@ -242,13 +245,7 @@ fn too_small_from<'a>(
                     place,
                 });
             }
-            if let Next::State {
-                state,
-                arguments: next,
-            } = &message.next
-            {
-                let next = next.iter().map(|ty| ty.substitute(&arguments));
-                let next = (*state, next.collect::<Vec<Type>>());
+            if let Some(next) = message.next.with(&arguments) {
                 let is_small = parts(&next.1) <= MOST_PARTS;
                 let is_first = next.1.is_empty() || seen.len() < MOST_VISITS;
                 if fits(&next) && is_small && is_first && seen.insert(next.clone()) {
@@ -266,10 +263,6 @@ fn parts(types: &[Type]) -> usize {
         ty.walk(&mut |_| count += 1);
     }
     count
-}
-
-fn bytes(count: u64) -> String {
-    counted(usize::try_from(count).unwrap_or(usize::MAX), "byte")
 }
 
 struct Seeker<'a> {
@@ -298,14 +291,8 @@ impl Seeker<'_> {
         at: Span,
         findings: &mut Findings,
     ) {
-        let mut endpoints = Vec::new();
-        ty.walk(&mut |part| {
-            if let Type::Endpoint(endpoint) = part {
-                endpoints.extend(endpoint.arguments.iter().cloned());
-            }
-        });
-        for argument in endpoints {
-            self.argument(&argument, parameters, at, findings);
+        for argument in ty.endpoints().iter().flat_map(|of| &of.arguments) {
+            self.argument(argument, parameters, at, findings);
         }
         let mut left = MOST_PARTS;
         if self.sizes.is_bounded(ty, lengths) && !self.is_small(ty, lengths, &mut left) {

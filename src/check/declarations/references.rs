@@ -72,38 +72,27 @@ impl Reader<'_> {
     }
 
     fn ty(&mut self, ty: &Type) {
-        ty.walk(&mut |part| match part {
-            Type::Named(id) => {
-                self.uses.used_types.insert(*id);
-                self.uses
-                    .used_files
-                    .insert((self.from, self.program.ty(*id).file));
-            }
-            Type::Endpoint(endpoint) => {
-                let file = self.program.protocol(endpoint.protocol).file;
-                self.uses.used_files.insert((self.from, file));
-            }
-            Type::Builtin(_)
-            | Type::List(_)
-            | Type::Option(_)
-            | Type::Tuple(_)
-            | Type::Parameter(_)
-            | Type::Error => {}
-        });
+        for id in ty.named() {
+            self.uses.used_types.insert(id);
+            self.file(self.program.ty(id).file);
+        }
+        for endpoint in ty.endpoints() {
+            self.callee(endpoint.protocol);
+        }
     }
 
     fn bound(&mut self, bound: Bound) {
         if let Bound::Extern(id) = bound {
             self.uses.used_bounds.insert(id);
-            self.uses
-                .used_files
-                .insert((self.from, self.program.bound(id).file));
+            self.file(self.program.bound(id).file);
         }
     }
 
     fn callee(&mut self, protocol: ProtocolId) {
-        self.uses
-            .used_files
-            .insert((self.from, self.program.protocol(protocol).file));
+        self.file(self.program.protocol(protocol).file);
+    }
+
+    fn file(&mut self, file: FileId) {
+        self.uses.used_files.insert((self.from, file));
     }
 }

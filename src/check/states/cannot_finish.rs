@@ -4,7 +4,7 @@ use super::never_ends::has_terminal;
 use crate::check::findings::{Case, Findings, Subject};
 use crate::check::levels::Location;
 use crate::check::wording::and;
-use crate::protocol::{Known, Message, Next, StateId};
+use crate::protocol::{Known, Message, StateId};
 
 rule! {
     "cannot-finish", Warn,
@@ -51,7 +51,7 @@ fn doors<'a>(case: Case<'a>, finishes: &[bool]) -> Vec<Option<&'a Message>> {
     let mut doors = vec![None; finishes.len()];
     for (id, state) in case.reachable_states() {
         for message in &state.messages {
-            if let Next::State { state: to, .. } = &message.next
+            if let Some(to) = message.next.state()
                 && finishes[id.index()]
                 && !finishes[to.index()]
                 && doors[to.index()].is_none()

@@ -19,7 +19,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
                 let active = first.direction.map_or(Side::Server, Direction::active_side).word();
                 let name = &first.name;
                 let message = format!("the {active} can keep sending from state `{name}` without an answer");
-                let inside = |next: &Next| matches!(next, Next::State { state, .. } if run.contains(state));
+                let inside = |next: &Next| next.state().is_some_and(|state| run.contains(&state));
                 let mut finding = RULE.finding(name.span, message).label("the loop begins here");
                 let states = run.iter().take(4).map(|id| protocol.state(*id));
                 let going_on = states.flat_map(|state| state.messages.iter().find(|message| inside(&message.next)));

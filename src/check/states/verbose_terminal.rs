@@ -3,7 +3,7 @@
 use crate::check::findings::{Case, Findings, Subject};
 use crate::check::levels::Location;
 use crate::diagnostic::Edit;
-use crate::protocol::{Message, Next, Program, Protocol, ProtocolId, StateId, Type};
+use crate::protocol::{Message, Program, Protocol, ProtocolId, StateId, Type};
 use crate::source::Span;
 use std::collections::{HashMap, HashSet};
 
@@ -41,7 +41,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
 fn entrances(case: Case<'_>, to: &HashSet<StateId>) -> HashMap<StateId, Vec<Span>> {
     let mut found: HashMap<StateId, Vec<Span>> = HashMap::new();
     for message in case.protocol.messages() {
-        if let Next::State { state, .. } = message.next
+        if let Some(state) = message.next.state()
             && to.contains(&state)
         {
             found.entry(state).or_default().push(message.next_span);
@@ -75,11 +75,8 @@ fn report(case: Case<'_>, id: StateId, leading: &[Span], findings: &mut Findings
 fn endpoint_states(program: &Program) -> HashSet<(ProtocolId, StateId)> {
     let mut named = HashSet::new();
     let mut look = |ty: &Type| {
-        ty.walk(&mut |part| {
-            if let Type::Endpoint(endpoint) = part {
-                named.insert((endpoint.protocol, endpoint.state));
-            }
-        });
+        let endpoints = ty.endpoints().into_iter();
+        named.extend(endpoints.map(|endpoint| (endpoint.protocol, endpoint.state)));
     };
     let parts = program.types.iter().flat_map(|ty| ty.definition.parts());
     parts.for_each(&mut look);

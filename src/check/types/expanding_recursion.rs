@@ -121,21 +121,9 @@ impl<'a> Flow<'a> {
         ty: &'a Type,
         at: Span,
     ) {
-        match ty {
-            Type::Builtin(_) | Type::Named(_) | Type::Parameter(_) | Type::Error => {}
-            Type::List(item) | Type::Option(item) => self.endpoints(place, state, item, at),
-            Type::Tuple(items) => {
-                for item in items {
-                    self.endpoints(place, state, item, at);
-                }
-            }
-            Type::Endpoint(endpoint) => {
-                let to = (endpoint.protocol, endpoint.state);
-                self.pass(place, state, to, &endpoint.arguments, (at, true));
-                for item in &endpoint.arguments {
-                    self.endpoints(place, state, item, at);
-                }
-            }
+        for endpoint in ty.endpoints() {
+            let to = (endpoint.protocol, endpoint.state);
+            self.pass(place, state, to, &endpoint.arguments, (at, true));
         }
     }
 
@@ -304,14 +292,9 @@ fn passed_on(arguments: &[Type], own: &[Type], sizes: &[usize]) -> Option<Vec<Ty
 
 /// The endpoint types that are written in a type, as versions in terms of the parameters around it.
 fn endpoints_in(ty: &Type) -> Vec<Version> {
-    let mut found = Vec::new();
-    ty.walk(&mut |part| {
-        if let Type::Endpoint(endpoint) = part {
-            let arguments = endpoint.arguments.clone();
-            found.push((endpoint.protocol, endpoint.state, arguments));
-        }
-    });
-    found
+    let endpoints = ty.endpoints().into_iter();
+    let versions = endpoints.map(|of| (of.protocol, of.state, of.arguments.clone()));
+    versions.collect()
 }
 
 /// Visits all versions that the program uses: those of the states that have no parameters, of instances and of endpoint types, and

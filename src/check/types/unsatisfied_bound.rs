@@ -4,9 +4,7 @@ use super::bounds::Satisfied;
 use crate::check::findings::{Findings, Subject};
 use crate::check::wording::{bound_word, type_text};
 use crate::diagnostic::Diagnostic;
-use crate::protocol::{
-    Bound, Definition, EndpointType, Next, Parameter, Program, State, Type, TypeId,
-};
+use crate::protocol::{Bound, Definition, Next, Parameter, Program, State, Type, TypeId};
 use crate::source::Span;
 
 rule! {
@@ -71,15 +69,7 @@ struct Search<'a, 'f> {
 impl Search<'_, '_> {
     /// Checks the arguments of the endpoint types inside a type.
     fn ty(&mut self, ty: &Type, at: Span, own: &[Parameter]) {
-        let mut endpoints: Vec<EndpointType> = Vec::new();
-        ty.walk(&mut |part| {
-            if let Type::Endpoint(endpoint) = part
-                && !endpoint.arguments.is_empty()
-            {
-                endpoints.push((**endpoint).clone());
-            }
-        });
-        for endpoint in endpoints {
+        for endpoint in ty.endpoints() {
             let protocol = self.program.protocol(endpoint.protocol);
             if let Some(state) = protocol.states.get(endpoint.state.index()) {
                 self.arguments(&endpoint.arguments, state, at, own);

@@ -5,7 +5,7 @@ use super::payload::number;
 use super::wire::{Codec, long};
 use crate::check::{CheckedProgram, CheckedProtocol};
 use crate::graph::Capacity;
-use crate::protocol::{Builtin, Message, Next, Side, StateId, Type};
+use crate::protocol::{Builtin, Message, Side, StateId, Type};
 use crate::relation::{Obstacle, View};
 use crate::wire::{Encoding, Plan, Size, Sizes, accepted};
 use std::collections::BTreeMap;
@@ -146,13 +146,8 @@ fn message_view(
     encoding: &Encoding,
     positions: &BTreeMap<(StateId, Vec<Type>), i64>,
 ) -> WireMessageView {
-    let next = match &message.next {
-        Next::End | Next::Error => None,
-        Next::State { state, arguments } => {
-            let arguments = arguments.iter().map(|ty| ty.substitute(given));
-            positions.get(&(*state, arguments.collect())).copied()
-        }
-    };
+    let next = message.next.with(given);
+    let next = next.and_then(|next| positions.get(&next).copied());
     let types = message
         .entries
         .iter()

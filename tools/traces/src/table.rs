@@ -1,7 +1,7 @@
 //! Protocols as tables: what may be sent in a state and what follows, found by number.
 
 use duologue::graph::{StateGraph, Step, Way};
-use duologue::protocol::{Next, Protocol, Side, StateId};
+use duologue::protocol::{Protocol, Side, StateId};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;
@@ -75,14 +75,9 @@ impl<'p> Table<'p> {
                     names.push(name);
                     short(names.len() - 1)
                 });
-                let next = match &message.next {
-                    Next::End | Next::Error => OVER,
-                    Next::State { state, .. } => match protocol.state(*state).direction {
-                        Some(_) => short(state.index()),
-                        None => OVER,
-                    },
-                };
-                (number, next)
+                let next = message.next.state();
+                let next = next.filter(|next| protocol.state(*next).direction.is_some());
+                (number, next.map_or(OVER, |next| short(next.index())))
             });
             let mut messages: Vec<_> = messages.collect();
             messages.shrink_to_fit();

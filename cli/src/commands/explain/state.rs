@@ -8,7 +8,7 @@ use duologue::endpoint::{Endpoint, may_wait};
 use duologue::graph::diagram::message_text;
 use duologue::graph::{StateGraph, Step};
 use duologue::languages::{Options, Target, public_names};
-use duologue::protocol::{Message, Next, Protocol, ProtocolId, Side, State, StateId, Type};
+use duologue::protocol::{Message, Protocol, ProtocolId, Side, State, StateId, Type};
 use duologue::report::quoted;
 use duologue::source;
 use duologue_project::Outcome;
@@ -109,10 +109,9 @@ pub fn run(
     let options = Options::default();
     let sheet = sheet(checked.protocol(found), state, &sources, &options);
     match shape {
-        Shape::Human => terminal.print(text(&sheet, terminal))?,
-        Shape::Json => print_json(&sheet, terminal)?,
+        Shape::Human => terminal.print(text(&sheet, terminal)),
+        Shape::Json => print_json(&sheet, terminal),
     }
-    Ok(())
 }
 
 fn sheet(
@@ -195,8 +194,7 @@ fn without(
     line: &dyn Fn(Step) -> StepLine,
 ) -> Without {
     let protocol = checked.protocol();
-    let leads_here =
-        |message: &Message| matches!(message.next, Next::State { state, .. } if state == id);
+    let leads_here = |message: &Message| message.next.state() == Some(id);
     let others = || protocol.state_ids().filter(|other| *other != id);
     let steps = others().flat_map(|state| {
         let messages = protocol.state(state).messages.iter().enumerate();
@@ -234,12 +232,8 @@ fn without(
 fn carriers(checked: &CheckedProgram, protocol: ProtocolId, state: StateId) -> Vec<String> {
     let program = checked.program();
     let carries = |ty: &Type| {
-        let mut found = false;
-        ty.walk(&mut |part| {
-            found |= matches!(part, Type::Endpoint(endpoint)
-                if endpoint.protocol == protocol && endpoint.state == state);
-        });
-        found
+        let mut endpoints = ty.endpoints().into_iter();
+        endpoints.any(|endpoint| endpoint.protocol == protocol && endpoint.state == state)
     };
     let mut found = Vec::new();
     for of in &program.protocols {

@@ -1,9 +1,7 @@
 //! Names in a text: what they refer to, and where else they are written.
 
 use super::Snapshot;
-use duologue::protocol::{
-    Definition, Next, Program, Protocol, ProtocolId, Referent, StateId, Type, Use,
-};
+use duologue::protocol::{Definition, Program, Protocol, ProtocolId, Referent, StateId, Type, Use};
 use duologue::source::Span;
 
 /// The name at a position, which may be right after it.
@@ -108,10 +106,7 @@ pub fn transitions(protocol: &Protocol) -> impl Iterator<Item = (StateId, StateI
         let messages = protocol.state(from).messages.iter();
         messages.map(move |message| (from, message))
     });
-    messages.filter_map(|(from, message)| match message.next {
-        Next::State { state, .. } => Some((from, state, message.name.span)),
-        Next::End | Next::Error => None,
-    })
+    messages.filter_map(|(from, message)| Some((from, message.next.state()?, message.name.span)))
 }
 
 /// What a name is, for what can be done with it.

@@ -2,7 +2,7 @@
 
 use super::reader::{Reader, any_of};
 use super::value::{Fault, Value};
-use duologue::protocol::{Message, Next, Program, Protocol, Side, State, StateId, Type};
+use duologue::protocol::{Message, Program, Protocol, Side, State, StateId, Type};
 use duologue::relation::View;
 use std::fmt::{self, Display, Formatter};
 
@@ -207,16 +207,8 @@ impl<'p> Talk<'p> {
         };
         let (id, state) = (*id, self.protocol.state(*id));
         let message = &state.messages[position];
-        let next = match &message.next {
-            Next::End | Next::Error => Now::Over,
-            Next::State {
-                state,
-                arguments: given,
-            } => {
-                let given = given.iter().map(|ty| ty.substitute(arguments));
-                self.enter(*state, given.collect())
-            }
-        };
+        let next = message.next.with(arguments);
+        let next = next.map_or(Now::Over, |(state, given)| self.enter(state, given));
         let event = Event::Message {
             from: state.active_side().unwrap_or(Side::Client),
             state: id,

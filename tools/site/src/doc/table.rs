@@ -4,7 +4,7 @@ use super::context::Context;
 use crate::html::Html;
 use duologue::graph::diagram::entry_text;
 use duologue::protocol::text::builtin_word;
-use duologue::protocol::{Builtin, Definition, Entry, Lengths, Next, ProtocolId, Type, TypeId};
+use duologue::protocol::{Builtin, Definition, Entry, Lengths, ProtocolId, StateId, Type, TypeId};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -26,10 +26,7 @@ pub fn table(context: &Context<'_>, id: ProtocolId) -> Html {
     let mut types = Types::default();
     let states = protocol.states.iter().map(|state| {
         let messages = state.messages.iter().map(|message| {
-            let next = match &message.next {
-                Next::End | Next::Error => None,
-                Next::State { state, .. } => Some(state.index()),
-            };
+            let next = message.next.state().map(StateId::index);
             let entries = message.entries.iter().map(|entry| {
                 let mut example = String::new();
                 write_example(context, &mut example, &entry.ty);

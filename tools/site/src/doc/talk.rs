@@ -3,7 +3,7 @@
 use super::context::Context;
 use crate::html::Html;
 use duologue::graph::{Step, Way};
-use duologue::protocol::{Next, ProtocolId, Side, StateId};
+use duologue::protocol::{ProtocolId, Side, StateId};
 
 /// The most messages that are shown.
 const SHOWN: usize = 12;
@@ -75,9 +75,9 @@ pub fn out(
     while steps.len() < length.min(SHOWN) {
         let step = ways[at.index()]?.step?;
         steps.push(step);
-        match &protocol.state(at).messages[step.message].next {
-            Next::End | Next::Error => break,
-            Next::State { state, .. } => at = *state,
+        match protocol.state(at).messages[step.message].next.state() {
+            None => break,
+            Some(next) => at = next,
         }
     }
     Some(Talk {

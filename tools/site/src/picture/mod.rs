@@ -10,7 +10,7 @@ mod svg;
 
 use duologue::graph::Step;
 use duologue::graph::diagram::{message_text, title, turn};
-use duologue::protocol::{Message, Next, Protocol, Side, StateId};
+use duologue::protocol::{Message, Protocol, Side, StateId};
 use duologue::source::Sources;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -172,7 +172,7 @@ pub fn beside(
     let into = leading.iter().copied().filter(|(from, _)| *from != center);
     for (from, position) in out.chain(into) {
         let message = &protocol.state(from).messages[position];
-        let group = groups.entry((from, target(message))).or_default();
+        let group = groups.entry((from, message.next.state())).or_default();
         group.push((position, message));
     }
     let mut states = vec![center];
@@ -203,19 +203,11 @@ fn groups(protocol: &Protocol) -> Groups<'_> {
     let mut groups = Groups::new();
     for id in protocol.state_ids() {
         for (position, message) in protocol.state(id).messages.iter().enumerate() {
-            let group = groups.entry((id, target(message))).or_default();
+            let group = groups.entry((id, message.next.state())).or_default();
             group.push((position, message));
         }
     }
     groups
-}
-
-/// The state that a message leads to; `None` at the end.
-fn target(message: &Message) -> Option<StateId> {
-    match &message.next {
-        Next::End | Next::Error => None,
-        Next::State { state, .. } => Some(*state),
-    }
 }
 
 fn picture(

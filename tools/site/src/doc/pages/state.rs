@@ -73,8 +73,8 @@ impl Surroundings {
         let mut leading = vec![Vec::new(); protocol.states.len()];
         for id in protocol.state_ids() {
             for (position, message) in protocol.state(id).messages.iter().enumerate() {
-                if let Next::State { state, .. } = &message.next {
-                    leading[state.index()].push((id, position));
+                if let Some(next) = message.next.state() {
+                    leading[next.index()].push((id, position));
                 }
             }
         }
