@@ -236,8 +236,8 @@ fn the_first_wrong_line_of_a_changed_transcript_is_named() {
                     assert!(
                         !verdict.allowed.contains(&verdict.message)
                             || verdict.state == "!"
-                            || found.message.contains("in which")
-                            || found.message.contains("left"),
+                            || found.report.message.contains("in which")
+                            || found.report.message.contains("left"),
                         "{found:?}"
                     );
                 }

@@ -67,7 +67,7 @@ impl Both {
         let found = found.pop()?;
         Some(Judged {
             line: found.line.place.line,
-            message: found.message,
+            message: found.report.message,
             blame: found.verdict.expect("it is about a session").blame,
         })
     }

@@ -5,31 +5,19 @@
 
 use super::session::{Altered, Gap, KeptLine, Logged, Session, Wrong, index, shown};
 use super::table::{OVER, Refusal, Table, UNKNOWN};
-use duologue::diagnostic::counted;
+use duologue::diagnostic::{Diagnostic, Label, Level, counted};
 use duologue::name::nearest;
 use duologue::protocol::Side;
-use duologue::source::Span;
+use duologue::source::{SourceId, Span};
 use serde::Serialize;
 
 /// Something that is wrong in a log.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Finding {
-    /// The name under which it is reported.
-    pub rule: &'static str,
     /// The line.
     pub line: KeptLine,
-    /// One sentence.
-    pub message: String,
-    /// What is written at the line.
-    pub label: String,
-    /// A place in the protocol, and what is written there.
-    pub related: Option<(Span, String)>,
-    /// The messages that lead to the state, with their senders.
-    pub dialogue: Vec<(Span, String)>,
-    /// Reasons.
-    pub notes: Vec<String>,
-    /// What to do.
-    pub help: Option<String>,
+    /// What is reported about it. Where the line is among the texts of the report is not known yet.
+    pub report: Diagnostic,
     /// The same for programs; `None` for a line that cannot be read.
     pub verdict: Option<Verdict>,
 }
@@ -77,24 +65,30 @@ pub const CHANNEL: &str = "trace-channel";
 pub const LINE: &str = "trace-line";
 /// The name of the findings for sessions that were seen in part.
 pub const PARTIAL: &str = "trace-partial";
+/// Where a finding is before its line is among the texts of the report.
+const NOWHERE: Span = Span {
+    source: SourceId(0),
+    start: 0,
+    end: 0,
+};
 /// The beginning of the note that says who is to blame.
 const TO_BLAME: &str = "to blame: ";
 
 impl Finding {
     pub(super) fn unreadable(line: KeptLine, message: &str) -> Finding {
         Finding {
-            rule: LINE,
             line,
-            message: shown(message),
-            ..Finding::default()
+            report: Diagnostic::error(LINE, NOWHERE, shown(message)),
+            verdict: None,
         }
     }
 
     /// The same if something may have happened before that was not seen: it blames nobody.
     pub(super) fn in_part(mut self, gap: Gap) -> Finding {
-        self.rule = PARTIAL;
-        self.message += ", as far as the session was seen";
-        self.notes.retain(|note| !note.starts_with(TO_BLAME));
+        (self.report.rule, self.report.level) = (PARTIAL, Level::Warn);
+        self.report.message += ", as far as the session was seen";
+        let notes = &mut self.report.notes;
+        notes.retain(|note| !note.starts_with(TO_BLAME));
         let counted = |lines: u64, what: &str| {
             (lines > 0).then(|| format!("{} {what}", counted(lines, "earlier line")))
         };
@@ -112,7 +106,7 @@ impl Finding {
             "are"
         };
         let note = format!("nobody is blamed: there {verb} {}", lines.join(" and "));
-        self.notes.insert(0, note);
+        notes.insert(0, note);
         if let Some(verdict) = &mut self.verdict {
             verdict.blame = Blame::Nobody;
         }
@@ -122,7 +116,7 @@ impl Finding {
     /// Whether it is about a session that was seen in part.
     #[must_use]
     pub fn is_partial(&self) -> bool {
-        self.rule == PARTIAL
+        self.report.rule == PARTIAL
     }
 }
 
@@ -251,22 +245,20 @@ fn finding(table: &Table<'_>, id: &str, wrong: &Wrong, at: Option<Side>, blame: 
     };
     let names = table.allowed(wrong.state);
     let names: Vec<&str> = names.collect();
+    let number = u64::from(wrong.position) + 1;
+    let label = format!("message {number} of session `{id}`");
+    let mut report = Diagnostic::error(MESSAGE, NOWHERE, message).label(label);
+    report.related.extend(place(table, wrong.state));
+    report.dialogue = dialogue(table, wrong.state);
+    report.notes.push(whose(blame, is_receive));
+    report.notes.extend(way(table, wrong.state));
     let near = (wrong.refusal == Refusal::State).then(|| nearest(name, names.iter().copied()));
-    let help = near.flatten().map(|near| format!("did you mean `{near}`?"));
-    let mut notes = vec![whose(blame, is_receive)];
-    notes.extend(way(table, wrong.state));
+    if let Some(near) = near.flatten() {
+        report = report.help(format!("did you mean `{near}`?"));
+    }
     Finding {
-        rule: MESSAGE,
-        label: format!(
-            "message {} of session `{id}`",
-            u64::from(wrong.position) + 1
-        ),
         line: wrong.line.clone(),
-        message,
-        related: place(table, wrong.state),
-        dialogue: dialogue(table, wrong.state),
-        notes,
-        help,
+        report,
         verdict: Some(Verdict {
             session: id.to_owned(),
             protocol: table.name.clone(),
@@ -300,11 +292,11 @@ fn whose(blame: Blame, is_receive: bool) -> String {
 }
 
 /// Where a state is declared, and what may be sent there; where it is over, the protocol.
-fn place(table: &Table<'_>, state: u32) -> Option<(Span, String)> {
+fn place(table: &Table<'_>, state: u32) -> Option<Label> {
     const MOST: usize = 8;
     if state == OVER {
         let text = "its sessions end with a message that leads to `!` or to a terminal state";
-        return Some((table.protocol.name.span, text.to_owned()));
+        return Some(Label::new(table.protocol.name.span, text));
     }
     let declared = table.protocol.states.get(state as usize)?;
     let side = declared.active_side()?.word();
@@ -322,10 +314,8 @@ fn place(table: &Table<'_>, state: u32) -> Option<(Span, String)> {
         true => last,
         false => format!("{} or {last}", names.join(", ")),
     };
-    Some((
-        declared.name.span,
-        format!("here the {side} may send {list}"),
-    ))
+    let text = format!("here the {side} may send {list}");
+    Some(Label::new(declared.name.span, text))
 }
 
 /// The shortest dialogue to a state, as a note; none for the start.
@@ -357,14 +347,14 @@ pub(super) fn spoken(table: &Table<'_>, steps: &[duologue::graph::Step]) -> Stri
     format!("{}, {between} more, {}", first.join(", "), last.join(", "))
 }
 
-fn dialogue(table: &Table<'_>, state: u32) -> Vec<(Span, String)> {
+fn dialogue(table: &Table<'_>, state: u32) -> Vec<Label> {
     const MOST: usize = 1000;
     let steps = table.dialogue(state as usize).unwrap_or_default();
     let steps = steps.into_iter().take(MOST).map(|step| {
         let state = table.protocol.state(step.state);
         let message = &state.messages[step.message];
         let side = state.active_side().map_or("", Side::word);
-        (message.name.span, format!("{side}: {}", message.name))
+        Label::new(message.name.span, format!("{side}: {}", message.name))
     });
     steps.collect()
 }
@@ -380,51 +370,51 @@ fn name(table: &Table<'_>, number: u32) -> String {
 fn altered_finding(table: &Table<'_>, id: &str, side: Side, altered: &Altered) -> Finding {
     let (sender, receiver) = (side.word(), side.dual().word());
     let [sent, received] = [altered.sent, altered.received].map(|one| name(table, one.message));
+    let message =
+        format!("the {sender} sent {sent}, and the {receiver} received {received} instead");
     let line = altered.sent.place.line;
-    let found = Finding {
-        line: altered.line.clone(),
-        message: format!(
-            "the {sender} sent {sent}, and the {receiver} received {received} instead"
-        ),
-        label: format!("the {receiver}'s log of session `{id}`"),
-        notes: vec![format!("in the log of the {sender}, it is on line {line}")],
-        ..Finding::default()
-    };
-    in_the_channel(found, table, id, &received, Some(&sent))
+    let report = Diagnostic::error(CHANNEL, NOWHERE, message)
+        .label(format!("the {receiver}'s log of session `{id}`"))
+        .note(format!("in the log of the {sender}, it is on line {line}"));
+    in_the_channel(
+        altered.line.clone(),
+        report,
+        table,
+        id,
+        &received,
+        Some(&sent),
+    )
 }
 
 fn unsent_finding(table: &Table<'_>, id: &str, side: Side, logged: Logged) -> Finding {
     let (sender, receiver) = (side.word(), side.dual().word());
     let received = name(table, logged.message);
-    let found = Finding {
-        line: KeptLine::at(logged.place, logged.byte),
-        message: format!("the {receiver} received {received}, which the {sender} has not sent"),
-        label: format!("session `{id}`"),
-        ..Finding::default()
-    };
-    in_the_channel(found, table, id, &received, None)
+    let message = format!("the {receiver} received {received}, which the {sender} has not sent");
+    let report = Diagnostic::error(CHANNEL, NOWHERE, message).label(format!("session `{id}`"));
+    let line = KeptLine::at(logged.place, logged.byte);
+    in_the_channel(line, report, table, id, &received, None)
 }
 
 /// The finding with the channel to blame for what was received, instead of what was sent, if anything was.
 fn in_the_channel(
-    mut found: Finding,
+    line: KeptLine,
+    report: Diagnostic,
     table: &Table<'_>,
     id: &str,
     received: &str,
     sent: Option<&str>,
 ) -> Finding {
     let plain = |name: &str| name.trim_matches('`').to_owned();
-    found.rule = CHANNEL;
-    found
-        .notes
-        .push("to blame: the channel, or a log that lacks messages".to_owned());
-    found.verdict = Some(Verdict {
-        session: id.to_owned(),
-        protocol: table.name.clone(),
-        state: String::new(),
-        message: plain(received),
-        allowed: sent.map(plain).into_iter().collect(),
-        blame: Blame::Channel,
-    });
-    found
+    Finding {
+        line,
+        report: report.note("to blame: the channel, or a log that lacks messages"),
+        verdict: Some(Verdict {
+            session: id.to_owned(),
+            protocol: table.name.clone(),
+            state: String::new(),
+            message: plain(received),
+            allowed: sent.map(plain).into_iter().collect(),
+            blame: Blame::Channel,
+        }),
+    }
 }

@@ -198,24 +198,9 @@ fn diagnostic(found: &Finding, ids: &[SourceId], sources: &Sources) -> Diagnosti
     let id = ids[found.line.place.log as usize];
     let start = sources.get(id).start_of_line(found.line.place.line);
     let [from, to] = [found.line.marked.start, found.line.marked.end].map(|at| start + at);
-    let mut list = Diagnostic::error(found.rule, Span::new(id, from, to), found.message.as_str());
-    list = list.label(found.label.as_str());
-    if found.is_partial() {
-        list.level = Level::Warn;
-    }
-    if let Some((span, text)) = &found.related {
-        list = list.related(*span, text.as_str());
-    }
-    for (span, text) in &found.dialogue {
-        list = list.step(*span, text.as_str());
-    }
-    for note in &found.notes {
-        list = list.note(note.as_str());
-    }
-    match &found.help {
-        Some(help) => list.help(help.as_str()),
-        None => list,
-    }
+    let mut report = found.report.clone();
+    report.primary.span = Span::new(id, from, to);
+    report
 }
 
 fn unfinished_in(
