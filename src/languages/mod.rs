@@ -15,7 +15,7 @@ pub use rust::{Attribute, AttributeError, RustOptions, check_attributes};
 pub use scala::{ScalaOptions, ScalaVersion};
 
 use crate::check::{CheckedProgram, Scope};
-use crate::protocol::{LANGUAGES, Program};
+use crate::protocol::{Definition, LANGUAGES, Program, Type};
 use public_names::PublicNames;
 use std::path::Path;
 
@@ -215,6 +215,21 @@ pub fn spellings(program: &Program, options: &Options, hand_over: &mut dyn FnMut
             });
         }
     }
+}
+
+/// For each declared type, whether its values can hold endpoints or, if those count too, it is one that only the program knows or its values
+/// can hold one of these.
+fn holders(program: &Program, host_counts: bool) -> Vec<bool> {
+    program.settle(false, |known, id| {
+        let holds = |part: &Type| {
+            matches!(part, Type::Endpoint(_))
+                || matches!(part, Type::Named(used) if known[used.index()])
+        };
+        let definition = &program.ty(id).definition;
+        let mut parts = definition.parts().into_iter();
+        host_counts && matches!(definition, Definition::Extern(..))
+            || parts.any(|ty| ty.any(&holds))
+    })
 }
 
 /// The names in a target's generated code that programs use.

@@ -2,9 +2,9 @@
 
 use super::names::spelling::{generics, tuple, turbofish};
 use crate::fingerprint::Fingerprint;
+use crate::languages::holders;
 use crate::protocol::{
-    Definition, Instance, InstanceId, Lengths, Message, Next, Program, ProtocolId, Side, State,
-    Type, TypeId,
+    Instance, InstanceId, Lengths, Message, Next, Program, ProtocolId, Side, State, Type, TypeId,
 };
 use crate::relation::View;
 use crate::wire::{Encoding, Plan, Sizes, accepted};
@@ -12,8 +12,9 @@ use crate::wire::{Encoding, Plan, Sizes, accepted};
 /// Which declarations of a program can leave the process. Without `--remote`, none.
 #[derive(Default)]
 pub struct Remotes {
-    /// For each declared type, whether it has an encoding.
-    types: Vec<bool>,
+    /// For each declared type, whether it has no encoding, because values contain endpoints or values of external types; empty without
+    /// `--remote`.
+    opaque: Vec<bool>,
     /// For each protocol, its plan.
     protocols: Vec<Option<Plan>>,
     /// For each instance, its plan; not for one with the same arguments as an earlier one, which begins the same
@@ -29,7 +30,7 @@ impl Remotes {
     /// The declarations of a checked program that can leave the process.
     pub fn of(program: &Program) -> Remotes {
         let mut remotes = Remotes {
-            types: encoded(program),
+            opaque: holders(program, true),
             sizes: Some(Sizes::of(program)),
             ..Remotes::default()
         };
@@ -76,21 +77,8 @@ impl Remotes {
 
     /// Whether values of a declared type can be encoded.
     pub fn has_encoding(&self, id: TypeId) -> bool {
-        self.types.get(id.index()).copied().unwrap_or_default()
+        self.opaque.get(id.index()) == Some(&false)
     }
-}
-
-/// For each declared type, whether its values can be encoded: they contain neither endpoints nor values of external types.
-fn encoded(program: &Program) -> Vec<bool> {
-    program.settle(true, |encoded, id| {
-        let has_none = |part: &Type| {
-            matches!(part, Type::Endpoint(_))
-                || matches!(part, Type::Named(used) if !encoded[used.index()])
-        };
-        let definition = &program.ty(id).definition;
-        let mut parts = definition.parts().into_iter();
-        !matches!(definition, Definition::Extern(..)) && !parts.any(|ty| ty.any(&has_none))
-    })
 }
 
 /// The type that says how values with bounds are encoded. Aliases with bounds, of which a checked program has few, are replaced.

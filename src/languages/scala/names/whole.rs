@@ -2,7 +2,7 @@
 
 use super::spelling::{Spell, case_field_name, field_name, is_common_type, type_name};
 use crate::languages::aliases::Aliases;
-use crate::languages::{Options, ScalaVersion};
+use crate::languages::{Options, ScalaVersion, holders};
 use crate::protocol::{Definition, Program, Protocol, ProtocolId, Side, Type, TypeId};
 use std::collections::HashSet;
 
@@ -124,17 +124,4 @@ pub fn robots_object(protocol: &Protocol) -> &'static str {
 
 fn is_endpoint(ty: &Type) -> bool {
     matches!(ty, Type::Endpoint(_) | Type::Parameter(_))
-}
-
-/// For each type, whether it is one that only the program knows, if those count, or values of it can hold an endpoint or one of these.
-fn holders(program: &Program, host_counts: bool) -> Vec<bool> {
-    program.settle(false, |known, id| {
-        let holds = |part: &Type| {
-            is_endpoint(part) || matches!(part, Type::Named(used) if known[used.index()])
-        };
-        let definition = &program.ty(id).definition;
-        let mut parts = definition.parts().into_iter();
-        host_counts && matches!(definition, Definition::Extern(..))
-            || parts.any(|ty| ty.any(&holds))
-    })
 }
