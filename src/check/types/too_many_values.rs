@@ -3,7 +3,7 @@
 use crate::check::findings::{Findings, Subject};
 use crate::name::Name;
 use crate::protocol::limits::VALUES;
-use crate::protocol::{Definition, Program};
+use crate::protocol::{Definition, Entry, Program, Protocol};
 
 rule! {
     "too-many-values", error,
@@ -19,40 +19,29 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     for declared in &program.types {
         match &declared.definition {
             Definition::Struct(fields) => {
-                look(
-                    "struct",
-                    &declared.name,
-                    fields.get(VALUES).map(|field| &field.name),
-                    findings,
-                );
+                let beyond = fields.get(VALUES).map(|field| &field.name);
+                look("struct", &declared.name, beyond, findings);
             }
             Definition::Enum(variants) => {
                 for variant in variants {
-                    look(
-                        "variant",
-                        &variant.name,
-                        variant.entries.get(VALUES).map(|entry| &entry.name),
-                        findings,
-                    );
+                    entries("variant", &variant.name, &variant.entries, findings);
                 }
             }
             Definition::Alias(_) | Definition::Extern(..) => {}
         }
     }
-    for state in program
-        .protocols
-        .iter()
-        .flat_map(|protocol| &protocol.states)
-    {
-        for message in &state.messages {
-            look(
-                "message",
-                &message.name,
-                message.entries.get(VALUES).map(|entry| &entry.name),
-                findings,
-            );
-        }
+    for message in program.protocols.iter().flat_map(Protocol::messages) {
+        entries("message", &message.name, &message.entries, findings);
     }
+}
+
+fn entries(what: &str, name: &Name, all: &[Entry], findings: &mut Findings) {
+    look(
+        what,
+        name,
+        all.get(VALUES).map(|entry| &entry.name),
+        findings,
+    );
 }
 
 /// Called if Scala code was requested.
