@@ -20,7 +20,7 @@ use duologue::files::Disk;
 use duologue::languages::{Attribute, Options, ScalaVersion};
 use duologue::repair;
 use duologue::report;
-use duologue_project::{Failure, inputs, repository};
+use duologue_project::{Failure, Outcome, inputs, repository};
 use levels::Levels;
 use std::path::PathBuf;
 
@@ -194,6 +194,16 @@ impl Sources {
 }
 
 impl Format {
+    /// Prints a result for people, which only accompanies findings for programs.
+    pub fn accompany(self, text: String, terminal: &Terminal) -> Outcome {
+        match self {
+            Format::Human => terminal.print(text),
+            Format::Short | Format::Json | Format::Sarif | Format::Junit | Format::Github => {
+                terminal.tell(text)
+            }
+        }
+    }
+
     fn print(
         self,
         compilation: &Compilation,

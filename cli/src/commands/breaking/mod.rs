@@ -2,7 +2,7 @@
 
 mod accept;
 
-use crate::args::{Findings, Format, Sources, Style, TEMPLATE};
+use crate::args::{Findings, Sources, Style, TEMPLATE};
 use crate::output::answer::Answer;
 use crate::terminal::{ERROR, GOOD, NAME, QUIET, Terminal, WARNING, styled};
 use accept::Accepting;
@@ -101,12 +101,7 @@ impl Breaking {
                 text(verdict, terminal) + accepting
             })
             .collect();
-        match format {
-            Format::Human => terminal.print(table)?,
-            Format::Short | Format::Json | Format::Sarif | Format::Junit | Format::Github => {
-                terminal.tell(table)?;
-            }
-        }
+        format.accompany(table, terminal)?;
         if let [first, more @ ..] = &compared.unwritten[..] {
             let note = styled(WARNING, "note");
             let more = match more.len() {

@@ -158,12 +158,7 @@ impl Trace {
         let found = outcome;
         if !terminal.quiet {
             let table: String = found.protocols.iter().map(text).collect();
-            match format {
-                Format::Human => terminal.print(table)?,
-                Format::Short | Format::Json | Format::Sarif | Format::Junit | Format::Github => {
-                    terminal.tell(table)?
-                }
-            }
+            format.accompany(table, terminal)?;
         }
         if found.more > 0 {
             let more = counted(found.more, "more finding");
