@@ -255,8 +255,7 @@ fn written() -> &'static [PathBuf] {
         let limits = protocols_in(&root.join("tests/conversations/limits"));
         with_robots(&limits, None, "limits");
         let large = out.join("large.proto");
-        // Enough values for two methods that build messages.
-        let texts = limits::enum_of(5, 100) + &limits::state_of(18);
+        let texts = limits::enum_of(5, 100) + &limits::state_of(5);
         fs::write(&large, texts).expect("the target folder can be written");
         with_robots(&[large], Some("large"), "large");
         let count = write_corpus(&out.join("corpus"));

@@ -1,12 +1,13 @@
 //! `duologue top`: what a program's registry says, from files and sockets, and from a terminal.
 
+use crate::support::FOREVER;
 use crate::support::program::{Scratch, run};
 use crate::support::running::Running;
 use crate::support::tmux::Tmux;
 use serde_json::Value;
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Two threads that wait for each other in two sessions, a third that waits for one of them, and a session over a socket.
 const STUCK: &str = include_str!("../../commands/top/stuck.json");
@@ -174,7 +175,7 @@ fn a_source_that_was_read_is_read_again_after_a_failure() {
     );
     scratch.write("next.json", stuck_with("\"process\":7", "\"process\":8"));
     std::fs::rename(scratch.path("next.json"), &path).expect("it can be renamed");
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + FOREVER;
     while !top.line().contains("\"process\":8") {
         assert!(Instant::now() < end, "the second process is not shown");
     }

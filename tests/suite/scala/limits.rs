@@ -77,6 +77,26 @@ fn what_is_as_large_as_possible_compiles() {
     }
 }
 
+/// Of the messages of a large state, each method builds some, and has the parameters that these need. `nightly: scala` compiles them.
+#[test]
+fn methods_of_large_states_take_what_their_messages_need() {
+    let out = folder("large-states");
+    fs::create_dir_all(&out).expect("the target folder can be written");
+    let file = out.join("large.proto");
+    fs::write(&file, state_of(18)).expect("the target folder can be written");
+    let generated = out.join("generated");
+    generate_with(&[file], &Options::default(), &generated);
+    let text: String = (sources_in(&generated).iter())
+        .map(|source| fs::read_to_string(source).expect("it was generated"))
+        .collect();
+    let calls = text.lines().map(str::trim_start);
+    let calls: Vec<&str> = calls
+        .filter_map(|line| line.split_once("=> open")?.1.split_once('('))
+        .map(|(_, parameters)| parameters)
+        .collect();
+    assert_eq!(calls, ["index, payload, number)", "index, payload)"]);
+}
+
 #[test]
 fn an_enum_that_is_too_large_is_reported_where_scala_is_requested() {
     let found = |variants, values, target| {

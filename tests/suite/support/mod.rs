@@ -66,10 +66,12 @@ pub fn shown_of_nats(language: &str) -> String {
     text.to_owned()
 }
 
+/// How long a test waits for what never comes. It is no limit for what is slow: on a busy machine, models and cold builds take minutes.
+pub const FOREVER: Duration = Duration::from_secs(900);
+
 /// Runs a command to its end and returns what it printed, or, if it fails, the command and its errors.
 pub fn succeed(command: &mut Command) -> Result<String, String> {
-    // A limit for commands that hang, not for slow ones: on a busy machine, models and cold builds take minutes.
-    succeed_within(command, Duration::from_secs(900))
+    succeed_within(command, FOREVER)
 }
 
 /// The same with another limit for commands that hang.

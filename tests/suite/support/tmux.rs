@@ -57,7 +57,7 @@ impl Tmux {
 
     /// Waits until the screen is as wanted, and returns it.
     pub fn waits(&self, what: &str, is_wanted: impl Fn(&str) -> bool) -> String {
-        let end = Instant::now() + Duration::from_secs(30);
+        let end = Instant::now() + super::FOREVER;
         loop {
             let screen = self.screen();
             if is_wanted(&screen) {

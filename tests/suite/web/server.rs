@@ -1,11 +1,11 @@
 //! The server of `duologue play`: what it serves, to whom, and what hostile clients get.
 
+use crate::support::FOREVER;
 use crate::support::program::Scratch;
 use serde_json::json;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 /// A running server, which ends with the test.
 pub struct Server {
@@ -56,7 +56,7 @@ impl Server {
     fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
         stream
-            .set_read_timeout(Some(Duration::from_secs(30)))
+            .set_read_timeout(Some(FOREVER))
             .expect("it has a limit");
         stream
     }
