@@ -2,6 +2,7 @@
 
 mod support;
 
+mod ahead;
 mod attack;
 mod beginners;
 mod bench;

@@ -38,11 +38,11 @@ fn suites_in(folder: &str, package: &str) -> Vec<String> {
     suites.map(|stem| format!("{package}.{stem}")).collect()
 }
 
-fn suites_of_processes() -> Vec<String> {
+pub fn suites_of_processes() -> Vec<String> {
     suites_in("src/test", "duologue")
 }
 
-fn suites_of_sockets() -> Vec<String> {
+pub fn suites_of_sockets() -> Vec<String> {
     suites_in("net/src/test", "duologue.net")
 }
 
@@ -166,7 +166,7 @@ fn warnings_of_a_virtual_machine_are_not_among_its_answers() {
 }
 
 /// Runs suites in a virtual machine with these properties.
-fn suites_pass(scala: Scala, mut java: Command, names: &[impl AsRef<str>]) {
+pub fn suites_pass(scala: Scala, mut java: Command, names: &[impl AsRef<str>]) {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     // JUnit would pass.
     assert!(!names.is_empty(), "there are no suites");
@@ -180,16 +180,6 @@ fn suites_pass(scala: Scala, mut java: Command, names: &[impl AsRef<str>]) {
     scala
         .run_with(java, &on, "org.junit.runner.JUnitCore", &names)
         .unwrap_or_else(|failure| panic!("{failure}"));
-}
-
-#[test]
-fn the_suites_of_sessions_within_a_process_pass() {
-    suites_pass(Scala::Three, tool("java"), &suites_of_processes());
-}
-
-#[test]
-fn the_suites_of_sessions_between_processes_pass() {
-    suites_pass(Scala::Three, tool("java"), &suites_of_sockets());
 }
 
 /// Most of the runtime is in Java, and the programs run in both versions.
