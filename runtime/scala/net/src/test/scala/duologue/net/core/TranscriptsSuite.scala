@@ -6,6 +6,8 @@ import scala.util.Try
 import scala.util.control.NonFatal
 import wire.counter
 
+private final case class Transcript(name: String, terms: List[String], steps: Vector[String])
+
 /** The transcripts of `tests/wire/sessions.txt`, with a connection and a clock that the test controls. */
 final class TranscriptsSuite extends NetSuite {
 
@@ -22,8 +24,6 @@ final class TranscriptsSuite extends NetSuite {
     "what_is_not_accepted_is_kept" -> "a sender waits for space when 64 KiB wait to be written",
     "a_message_that_is_too_large" -> "the sender gets an exception, and its session goes on"
   )
-
-  private final case class Transcript(name: String, terms: List[String], steps: Vector[String])
 
   private lazy val all: Vector[Transcript] = {
     val (found, last) = lines("sessions.txt").foldLeft((Vector.empty[Transcript], Option.empty[Transcript])) {
