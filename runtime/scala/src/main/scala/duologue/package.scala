@@ -19,9 +19,9 @@ package object duologue {
   /** Writes what was sent so far in a session with another process. Without it, the messages of a run are written when the run
     * ends, or after a few milliseconds. Does nothing within a process.
     */
-  def flush(endpoint: Endpoint): Unit = {
-    val far = endpoint.$side.state.pipe.far
-    if (far != null) far.flush(false)
+  def flush(endpoint: Endpoint): Unit = endpoint.$side.state match {
+    case far: FarEnd => far.flush(false)
+    case _           => ()
   }
 
   /** Sends with `message`, and returns [[SessionClosed]] as a value where the message's own method throws it. Everything else that

@@ -7,22 +7,22 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The far end of a session whose peer is in another process: it holds the other side of an ordinary session, without a thread of
- * its own. For transports; programs do not need it.
+ * The state of a side whose peer is in another process, and all that its session needs, without a thread. For transports; programs
+ * do not need it.
  *
  * <p>Messages of the near side are encoded while the near side sends them, in its thread, and do not enter the ring: so a message
  * that cannot be sent is an error of the sender. Messages of the peer are decoded and sent through the ring by the thread that
- * finds them: a thread that waits for them, or the transport's thread for waits without a thread. So a wait on the near side
- * works as in any session.
+ * finds them: a thread that waits for them, or the transport's thread for waits without a thread. So what has arrived is checked
+ * before it is received, and a wait works as in any session.
  *
  * <p>The far side counts as abandoned from the beginning ({@link SharedFlags#left}). So the near side's operations take their
- * rare paths, which call the far end, and sessions within a process have no extra cost.
+ * rare paths, which this class overrides, and sessions within a process have no extra cost.
  *
  * <p>All fields that are not final or volatile are accessed under the lock. Waiters are woken without it, because they may run the
  * program's own code. A thread that waits in the transport sets {@link #awaiting}, executes a fence, and checks once more; a thread
  * that has delivered something executes a fence and then reads that field.
  */
-public final class FarEnd extends RemotePeer {
+public final class FarEnd extends SideState {
     /** Far ends whose connection is open: the program may have forgotten the session, and its peer must still be notified. */
     private static final Set<FarEnd> OPEN = ConcurrentHashMap.newKeySet();
 
@@ -34,13 +34,11 @@ public final class FarEnd extends RemotePeer {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final WireState[] states;
-    private final SideState near;
-    private final Side far;
+    /** The peer's state, by which what arrives gets into the ring. */
+    private final SideState far;
     private final Transport transport;
     private final Outbox out;
     private final Inbox in;
-    /** The near side, until {@link #start} returns it. The far end must not keep it from being found when it is forgotten. */
-    private Side start;
     /** The position of the current state, or {@link WireState#OVER}. */
     private int state;
     /** Whether the connection is to be closed once everything is written. */
@@ -88,38 +86,18 @@ public final class FarEnd extends RemotePeer {
     public FarEnd(
             WireProtocol protocol, boolean isClient, Transport transport, long largest, long memory, long peersLargest,
             boolean isAccepting, SessionEvents events) {
+        super(null, new Pipe(protocol.name(), protocol.capacity, protocol.states), isClient, isClient == protocol.isClientFirst());
         this.states = protocol.states;
         this.transport = transport;
         this.events = events;
         this.out = new Outbox(peersLargest);
         this.in = new Inbox(largest, memory, isAccepting);
-        Pipe pipe = new Pipe(protocol.name(), protocol.capacity, this);
-        boolean isFirst = isClient == protocol.isClientFirst();
-        this.start = new Side(pipe, isClient, isFirst);
-        this.near = start.state;
-        this.far = new Side(pipe, !isClient, !isFirst);
-        SideState.join(near, far.state);
+        this.far = new SideState(null, pipe, !isClient, !speaks);
+        join(this, far);
+        far.flags.left = true;
         if (events != null) {
             SessionNumber.give(pipe, events.number());
         }
-        SharedFlags flags = far.state.flags;
-        flags.left = true;
-        // Woken after each message of the near side, and when it is abandoned.
-        flags.waiter = new Waiter() {
-            @Override
-            void wake() {
-                if (near.isLeft()) {
-                    end(Reason.LEFT);
-                }
-            }
-        };
-        // Woken when the near side has received so much of an unbounded run that more can be delivered.
-        flags.spaceWaiter = new Waiter() {
-            @Override
-            void wake() {
-                pump(false);
-            }
-        };
         OPEN.add(this);
     }
 
@@ -140,10 +118,8 @@ public final class FarEnd extends RemotePeer {
         return this;
     }
 
-    /** The near side, which is returned once. */
+    /** Begins the session, once, and returns its near side. */
     Side start() {
-        Side side = start;
-        start = null;
         lock.lock();
         try {
             begin();
@@ -153,18 +129,21 @@ public final class FarEnd extends RemotePeer {
         } finally {
             lock.unlock();
         }
-        return side;
+        return Side.first(this);
     }
 
     // ---- called by the near side
 
     @Override
-    boolean send(int index, Object payload, long number, int then) {
+    boolean send(long turn, int index, Object payload, long number, int then) {
         boolean isTold = false;
         lock.lock();
         try {
-            if (why != null) {
-                return false;
+            if (why != null || flags.left) {
+                return finish();
+            }
+            if (!speaks) {
+                throw outOfTurn("send");
             }
             boolean wasEmpty = out.isEmpty();
             int before = out.size();
@@ -172,8 +151,8 @@ public final class FarEnd extends RemotePeer {
             notes(states[state], index, true, out.size() - before, then != Pipe.STAY);
             state = states[state].next(index);
             endTime();
-            near.sequence++;
-            far.state.sequence++;
+            sequence++;
+            far.sequence++;
             if (then == Pipe.STAY) {
                 if (out.isFull()) {
                     isTold = exchange();
@@ -182,13 +161,15 @@ public final class FarEnd extends RemotePeer {
                 }
                 limit();
             } else if (then == Pipe.TURN) {
-                far.state.turnAround();
+                turnAround();
+                far.turnAround();
                 flushed();
             } else {
                 isEnding = true;
                 flushed();
                 linger();
                 ends(out.isLost() ? Reason.LOST : Reason.LEFT, null);
+                finish();
             }
         } finally {
             unlock(isTold);
@@ -196,23 +177,26 @@ public final class FarEnd extends RemotePeer {
         return true;
     }
 
+    /** Called after each message of the near side, and when it is abandoned. */
     @Override
-    boolean isFull() {
-        return isFull;
+    void wakePeer() {
+        if (isLeft()) {
+            end(Reason.LEFT);
+        }
     }
 
     /** Makes the near side, which has claimed itself, ask for space exactly if too much is waiting to be written. */
     private void limit() {
-        if (near.pipe.unbounded) {
+        if (pipe.unbounded) {
             boolean isFull = out.isFull() && why == null;
             // Volatile stores take longer than all the rest, so there are none for most messages.
             if (isFull != this.isFull) {
                 this.isFull = isFull;
             }
-            near.credit = isFull ? 0 : near.pipe.slots;
+            credit = isFull ? 0 : pipe.slots;
             // Read only by a near side without credit.
             if (isFull) {
-                near.pipe.consumed = near.sequence - near.pipe.slots;
+                pipe.consumed = sequence - pipe.slots;
             }
         }
     }
@@ -227,14 +211,15 @@ public final class FarEnd extends RemotePeer {
     }
 
     /**
-     * {@inheritDoc}
-     *
-     * <p>If another thread has the lock, it is writing at the moment, and this method returns what was true before. A waiter
-     * that was registered before that is woken: the other thread clears {@link #isFull} and reads the waiter afterwards, or
-     * something is left to write, and then {@link #flushed} has armed the transport.
+     * If another thread has the lock, it is writing at the moment, and this method returns what was true before. A waiter that
+     * was registered before that is woken: the other thread clears {@link #isFull} and reads the waiter afterwards, or something
+     * is left to write, and then {@link #flushed} has armed the transport.
      */
     @Override
     boolean hasSpace() {
+        if (credit > 0 || gainsRoom()) {
+            return true;
+        }
         if (isFull && why == null && lock.tryLock()) {
             boolean isTold = false;
             try {
@@ -248,19 +233,30 @@ public final class FarEnd extends RemotePeer {
     }
 
     @Override
-    void poll() {
+    boolean hasArrived() {
         if (why == null) {
             pump(true);
         }
+        return isDelivered();
     }
 
+    /** Like {@link #isReady}, without asking the connection. */
+    private boolean isDelivered() {
+        return why != null || isLeft() || (speaks ? credit > 0 || !isFull : hasMessage());
+    }
+
+    /** The near side has received so much of an unbounded run that more can be delivered. */
     @Override
-    boolean mayAwait() {
-        return !YieldPolicy.isVirtual() && transport.mayAwait();
+    void wakeSender() {
+        pump(false);
     }
 
+    /** Waits in the transport, if the calling thread may. */
     @Override
     Outcome await(long nanos, long deadline) {
+        if (YieldPolicy.isVirtual() || !transport.mayAwait()) {
+            return isReady() ? Outcome.READY : null;
+        }
         awaiting = Thread.currentThread();
         try {
             boolean reads = false;
@@ -268,7 +264,7 @@ public final class FarEnd extends RemotePeer {
                 lock.lock();
                 pumpLocked(reads);
                 VarHandle.fullFence();
-                if (near.isDelivered()) {
+                if (isDelivered()) {
                     return Outcome.READY;
                 }
                 if (Thread.interrupted()) {
@@ -279,7 +275,7 @@ public final class FarEnd extends RemotePeer {
                     return Outcome.TIMEOUT;
                 }
                 if (left > 0) {
-                    transport.await(!isFlushed(), near.speaks ? left : Math.min(left, untilDue()));
+                    transport.await(!isFlushed(), speaks ? left : Math.min(left, untilDue()));
                 }
                 reads = true;
             }
@@ -310,17 +306,12 @@ public final class FarEnd extends RemotePeer {
         return isNews;
     }
 
-    @Override
-    WireState[] states() {
-        return states;
-    }
-
-    @Override
+    /** Why the session is over, once everything that arrived before is delivered; null until then. */
     Reason why() {
         return why;
     }
 
-    @Override
+    /** What else is known about that, or null. */
     String detail() {
         return detail;
     }
@@ -341,12 +332,12 @@ public final class FarEnd extends RemotePeer {
             lock.unlock();
         }
         // Something else may have arrived than what the near side waits for.
-        if (forSpace || near.flags.isAwaited() && !near.isDelivered()) {
+        if (forSpace || flags.isAwaited() && !isDelivered()) {
             arm(forSpace);
         }
     }
 
-    @Override
+    /** Writes what has been collected; if there is nothing and {@code isBeat} is set, writes a heartbeat. */
     public void flush(boolean isBeat) {
         boolean isTold = false;
         lock.lock();
@@ -517,7 +508,7 @@ public final class FarEnd extends RemotePeer {
             find(state == WireState.OVER ? Reason.LEFT : Reason.LOST, failed.getMessage());
             isNews = true;
         }
-        if (!hasFlushed && !isEnding && !far.state.speaks) {
+        if (!hasFlushed && !isEnding && !far.speaks) {
             // The peer has not said why, and no message of it is to come.
             find(Reason.LOST, null);
         }
@@ -592,7 +583,7 @@ public final class FarEnd extends RemotePeer {
         if (due != 0 || state == WireState.OVER || !out.isEmpty() || isClosed) {
             return;
         }
-        due = deadline(far.state.speaks ? idle : 0);
+        due = deadline(far.speaks ? idle : 0);
     }
 
     /** Begins the time of what the connection does not accept, or ends it once as much was written. This many bytes were. */
@@ -661,7 +652,7 @@ public final class FarEnd extends RemotePeer {
         if (exchange()) {
             return true;
         }
-        if (!(far.state.speaks ? isPast() : isPast(writtenBy))) {
+        if (!(far.speaks ? isPast() : isPast(writtenBy))) {
             return false;
         }
         find(Reason.LATE, null);
@@ -680,7 +671,6 @@ public final class FarEnd extends RemotePeer {
 
     /** Whether the near side has to receive messages of an unbounded run before more can be delivered. */
     private boolean isStalled() {
-        SideState far = this.far.state;
         return far.speaks && state != WireState.OVER && far.credit == 0 && !far.gainsRoom();
     }
 
@@ -688,8 +678,8 @@ public final class FarEnd extends RemotePeer {
     private boolean deliver() {
         boolean isNews = false;
         try {
-            while (why == null && !isClosed && !near.isLeft() && !isStalled()) {
-                boolean isPeers = far.state.speaks && state != WireState.OVER;
+            while (why == null && !isClosed && !isLeft() && !isStalled()) {
+                boolean isPeers = far.speaks && state != WireState.OVER;
                 int found = in.next(isPeers ? states[state] : null);
                 if (found == Inbox.NOTHING) {
                     break;
@@ -730,7 +720,7 @@ public final class FarEnd extends RemotePeer {
             ends(Reason.LEFT, null);
         }
         // False means that the near side is being abandoned at this moment: the thread that abandons it does the rest.
-        if (far.state.send(0, index, payload, in.number(), then) && then == Pipe.END) {
+        if (far.send(0, index, payload, in.number(), then) && then == Pipe.END) {
             close();
         }
     }
@@ -792,7 +782,6 @@ public final class FarEnd extends RemotePeer {
         if (thread != null && thread != Thread.currentThread()) {
             transport.wake();
         }
-        SharedFlags flags = near.flags;
         Waiter.wake(flags.waiter);
         Waiter.wake(flags.spaceWaiter);
     }

@@ -19,6 +19,13 @@ final class Side implements Abandonable {
         this.watch = state;
     }
 
+    /** The first side of a side state that was created without one. */
+    static Side first(SideState state) {
+        Side side = new Side(state);
+        state.move(state, side.watch);
+        return side;
+    }
+
     /** A side that takes over the side state later. */
     private Side(SideState state) {
         this.state = state;
@@ -83,17 +90,9 @@ final class Side implements Abandonable {
             Registered.waits(state, false);
         }
         long deadline = nanos < 0 ? 0 : System.nanoTime() + nanos;
-        Outcome outcome = Outcome.READY;
-        RemotePeer far = state.pipe.far;
-        if (far != null && far.mayAwait()) {
-            outcome = far.await(nanos, deadline);
-        } else if (far != null ? !state.isReady() : !state.budget().look(state)) {
-            Waiter.Parked waiter = new Waiter.Parked();
-            if (state.announce(waiter)) {
-                outcome = sleep(waiter, nanos, deadline);
-                state.retract();
-            }
-            state.budget().slept();
+        Outcome outcome = state.await(nanos, deadline);
+        if (outcome == null) {
+            outcome = sleep(nanos, deadline);
         }
         // The collector must not treat the side as forgotten while a thread waits on it, and nothing above refers to it.
         Reference.reachabilityFence(this);
@@ -104,6 +103,17 @@ final class Side implements Abandonable {
             return Outcome.LEFT;
         }
         return outcome != Outcome.READY && state.isReady() ? reconcile(outcome) : outcome;
+    }
+
+    private Outcome sleep(long nanos, long deadline) {
+        Waiter.Parked waiter = new Waiter.Parked();
+        Outcome outcome = Outcome.READY;
+        if (state.announce(waiter)) {
+            outcome = sleep(waiter, nanos, deadline);
+            state.retract();
+        }
+        state.budget().slept();
+        return outcome;
     }
 
     private Outcome sleep(Waiter.Parked waiter, long nanos, long deadline) {

@@ -8,7 +8,7 @@ import java.util.ArrayDeque;
  * One side's state in its session, including its position. Only the thread that has claimed it accesses it, except for
  * {@link #watch} and {@link #flags}. A side state never refers to its {@link Side}, so that the side can become unreachable.
  */
-final class SideState extends Cursor {
+class SideState extends Cursor {
     private static final VarHandle WATCH;
 
     static {
@@ -115,7 +115,7 @@ final class SideState extends Cursor {
      * Whether a message can be sent without waiting, or the peer has closed the session. Can be false only in an unbounded run.
      */
     boolean hasSpace() {
-        return credit > 0 || gainsRoom() || there.left && (pipe.far == null || pipe.far.hasSpace());
+        return credit > 0 || gainsRoom() || there.left;
     }
 
     /**
@@ -169,7 +169,7 @@ final class SideState extends Cursor {
      */
     boolean send(long turn, int index, Object payload, long number, int then) {
         if (there.left) {
-            return pipe.far != null && !flags.left && sendFar(index, payload, number, then) || finish();
+            return finish();
         }
         if (!speaks || credit == 0) {
             throw outOfTurn("send");
@@ -188,23 +188,6 @@ final class SideState extends Cursor {
             publishInRun(turn, word);
         } else {
             publish(word);
-            turn(then);
-        }
-        return true;
-    }
-
-    /**
-     * Sends a message of the near side to another process. The far side never gets here, because its own {@link SharedFlags#left}
-     * is set. Returns false if the session is over.
-     */
-    private boolean sendFar(int index, Object payload, long number, int then) {
-        if (!speaks) {
-            throw outOfTurn("send");
-        }
-        if (!pipe.far.send(index, payload, number, then)) {
-            return false;
-        }
-        if (then != Pipe.STAY) {
             turn(then);
         }
         return true;
@@ -248,7 +231,7 @@ final class SideState extends Cursor {
         Waiter.wake(there.waiter);
     }
 
-    private void turn(int then) {
+    void turn(int then) {
         if (then == Pipe.TURN) {
             turnAround();
         } else {
@@ -266,7 +249,7 @@ final class SideState extends Cursor {
     /** Whether the next message is there or the peer has closed the session. */
     boolean arrived() {
         try {
-            return hasMessage() || there.left && (pipe.far == null || hasArrived());
+            return hasMessage() || there.left && hasArrived();
         } catch (RuntimeException torn) {
             // Another use has overlapped this one: see Ownership.
             breakOff();
@@ -274,15 +257,14 @@ final class SideState extends Cursor {
         }
     }
 
-    /** Whether the next message from another process is there or the session is over. */
-    private boolean hasArrived() {
-        pipe.far.poll();
-        return isDelivered();
+    /** Whether no message will come that is not in the ring yet, because the peer has closed the session. */
+    boolean hasArrived() {
+        return true;
     }
 
-    /** Like {@link #isReady}, without asking the connection of a session with another process. */
-    boolean isDelivered() {
-        return pipe.far.why() != null || isLeft() || (speaks ? credit > 0 || !pipe.far.isFull() : hasMessage());
+    /** Like {@link Side#await}; null if this side is not ready after a while, and the thread has to sleep until it is woken. */
+    Outcome await(long nanos, long deadline) {
+        return budget().look(this) ? Outcome.READY : null;
     }
 
     /**
@@ -292,7 +274,7 @@ final class SideState extends Cursor {
     boolean announce(Waiter waiter) {
         if (speaks) {
             flags.spaceWaiter = waiter;
-            if (!isReady() && !arms()) {
+            if (!isReady() && !arm()) {
                 return true;
             }
             flags.spaceWaiter = null;
@@ -301,7 +283,7 @@ final class SideState extends Cursor {
         calm = 0;
         flags.waiter = waiter;
         VarHandle.fullFence();
-        if (!isReady() && !arms()) {
+        if (!isReady() && !arm()) {
             promise = promise == FenceElision.NONE ? FenceElision.NONE : FenceElision.WITHDRAWN;
             return true;
         }
@@ -310,8 +292,8 @@ final class SideState extends Cursor {
     }
 
     /** Makes the connection of a session with another process watch for what this side waits for; true if it is there. */
-    private boolean arms() {
-        return pipe.far != null && pipe.far.arm();
+    boolean arm() {
+        return false;
     }
 
     /** Like {@link #announce}, for a waiter that does not check again on its own. */
@@ -389,9 +371,14 @@ final class SideState extends Cursor {
         boolean isKept = end(turn + 1, (word & Pipe.OWNED) != 0);
         if (tells) {
             // A callback may run in this thread, which must not happen in the middle of a use.
-            Waiter.wake(there.spaceWaiter);
+            wakeSender();
         }
         return isKept;
+    }
+
+    /** Wakes the peer, if it waits for space. */
+    void wakeSender() {
+        Waiter.wake(there.spaceWaiter);
     }
 
     /** Promises the sender that fences are not needed, if that is worthwhile. */
@@ -466,8 +453,8 @@ final class SideState extends Cursor {
         flags.left = true;
         VarHandle.fullFence();
         pipe.sweep(isClient, unread);
-        Waiter.wake(there.waiter);
-        Waiter.wake(there.spaceWaiter);
+        wakePeer();
+        wakeSender();
         Waiter.wake(flags.waiter);
         Waiter.wake(flags.spaceWaiter);
     }

@@ -94,8 +94,8 @@ final class Pipe {
     /** Whether a run may be longer than the ring, so that the receiver has to publish its progress. */
     final boolean unbounded;
 
-    /** The peer, if it is in another process; null within a process. */
-    final RemotePeer far;
+    /** The states of the protocol, if the peer is in another process; null within a process. */
+    final WireState[] states;
 
     /** The number of the last message that is known to have been received; written by the receiver of an unbounded run. */
     volatile long consumed;
@@ -104,8 +104,8 @@ final class Pipe {
         this(protocol, capacity, null);
     }
 
-    Pipe(String protocol, int capacity, RemotePeer far) {
-        this.far = far;
+    Pipe(String protocol, int capacity, WireState[] states) {
+        this.states = states;
         this.protocol = protocol;
         this.unbounded = capacity <= 0;
         this.slots = unbounded ? UNBOUNDED_SLOTS : capacity;

@@ -129,8 +129,8 @@ final class Registered {
     }
 
     private static void enter(Pipe pipe, boolean isClient) {
-        boolean isHere = pipe.far == null;
-        if (!LIVE.containsKey(pipe) && (isHere || pipe.far.states() != leftOut)) {
+        boolean isHere = pipe.states == null;
+        if (!LIVE.containsKey(pipe) && pipe.states != leftOut) {
             Half client = new Half(isHere || isClient);
             Registered entry = new Registered(SessionNumber.of(pipe), pipe.protocol, client, new Half(isHere || !isClient));
             entry.since = System.nanoTime();
@@ -168,7 +168,7 @@ final class Registered {
             if (isLast) half.state = null;
             if (isSent) half.sent++;
             else half.received++;
-            if (isSent || side.pipe.far != null) entry.since = now;
+            if (isSent || side.pipe.states != null) entry.since = now;
         });
     }
 

@@ -57,11 +57,13 @@ object Endpoint {
   private[duologue] def closed(endpoint: Endpoint): SessionClosed = closed(endpoint.$side, endpoint.$state())
 
   private[duologue] def closed(side: Side, state: String): SessionClosed = {
-    val pipe = side.state.pipe
-    val reason = if (pipe.far == null || side.isLeft) null else pipe.far.why
-    if (RecordFlag.LOG) Recording.closed(side, if (reason == null) Why.Left else Why.of(reason))
-    if (reason == null) new SessionClosed(pipe.protocol, state, !side.isLeft)
-    else new SessionClosed(pipe.protocol, state, isByPeer = true, Why.of(reason), Option(pipe.far.detail))
+    val isLeft = side.isLeft
+    val (why, detail) = side.state match {
+      case far: FarEnd if !isLeft && far.why != null => (Why.of(far.why), Option(far.detail))
+      case _                                         => (Why.Left, None)
+    }
+    if (RecordFlag.LOG) Recording.closed(side, why)
+    new SessionClosed(side.state.pipe.protocol, state, !isLeft, why, detail)
   }
 
   /** The exception that replaces what the virtual machine threw when two uses of one side overlapped: in either of them, or in

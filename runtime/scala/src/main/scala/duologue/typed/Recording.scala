@@ -111,10 +111,7 @@ object Recording {
     if (RecordFlag.REGISTRY) Registered.leaveOut(protocol.states)
   }
 
-  private def isRecorded(side: Side): Boolean = {
-    val far = side.state.pipe.far
-    far == null || (far.states() ne leftOut)
-  }
+  private def isRecorded(side: Side): Boolean = side.state.pipe.states ne leftOut
 
   private def locked[R](body: => R): R = {
     lock.lock()
