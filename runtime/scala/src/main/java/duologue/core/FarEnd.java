@@ -33,7 +33,6 @@ public final class FarEnd extends SideState {
     private static final int LATE_READS = 64;
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final WireState[] states;
     /** The peer's state, by which what arrives gets into the ring. */
     private final SideState far;
     private final Transport transport;
@@ -87,7 +86,6 @@ public final class FarEnd extends SideState {
             WireProtocol protocol, boolean isClient, Transport transport, long largest, long memory, long peersLargest,
             boolean isAccepting, SessionEvents events) {
         super(null, new Pipe(protocol.name(), protocol.capacity, protocol.states), isClient, isClient == protocol.isClientFirst());
-        this.states = protocol.states;
         this.transport = transport;
         this.events = events;
         this.out = new Outbox(peersLargest);
@@ -147,9 +145,9 @@ public final class FarEnd extends SideState {
             }
             boolean wasEmpty = out.isEmpty();
             int before = out.size();
-            out.add(states[state], index, payload, number);
-            notes(states[state], index, true, out.size() - before, then != Pipe.STAY);
-            state = states[state].next(index);
+            out.add(pipe.states[state], index, payload, number);
+            notes(pipe.states[state], index, true, out.size() - before, then != Pipe.STAY);
+            state = pipe.states[state].next(index);
             endTime();
             sequence++;
             far.sequence++;
@@ -185,19 +183,12 @@ public final class FarEnd extends SideState {
         }
     }
 
-    /** Makes the near side, which has claimed itself, ask for space exactly if too much is waiting to be written. */
+    /** Makes the near side ask for space exactly if too much is waiting to be written. */
     private void limit() {
-        if (pipe.unbounded) {
-            boolean isFull = out.isFull() && why == null;
-            // Volatile stores take longer than all the rest, so there are none for most messages.
-            if (isFull != this.isFull) {
-                this.isFull = isFull;
-            }
-            credit = isFull ? 0 : pipe.slots;
-            // Read only by a near side without credit.
-            if (isFull) {
-                pipe.consumed = sequence - pipe.slots;
-            }
+        boolean isFull = pipe.unbounded && out.isFull() && why == null;
+        // Volatile stores take longer than all the rest, so there are none for most messages.
+        if (isFull != this.isFull) {
+            this.isFull = isFull;
         }
     }
 
@@ -217,9 +208,6 @@ public final class FarEnd extends SideState {
      */
     @Override
     boolean hasSpace() {
-        if (credit > 0 || gainsRoom()) {
-            return true;
-        }
         if (isFull && why == null && lock.tryLock()) {
             boolean isTold = false;
             try {
@@ -242,7 +230,7 @@ public final class FarEnd extends SideState {
 
     /** Like {@link #isReady}, without asking the connection. */
     private boolean isDelivered() {
-        return why != null || isLeft() || (speaks ? credit > 0 || !isFull : hasMessage());
+        return why != null || isLeft() || (speaks ? !isFull : hasMessage());
     }
 
     /** The near side has received so much of an unbounded run that more can be delivered. */
@@ -360,7 +348,7 @@ public final class FarEnd extends SideState {
      */
     public void beat() {
         expire();
-        if (isLingering()) {
+        if (isPast(endsAt)) {
             lose("the peer does not read");
         }
         if (heartbeat != null && heartbeat.isDue()) {
@@ -391,7 +379,8 @@ public final class FarEnd extends SideState {
         }
         try {
             if (!isClosed) {
-                shrinkBuffers();
+                in.shrink();
+                out.shrink();
             }
             willShrink = !isClosed && isLarge();
             return willShrink;
@@ -484,7 +473,7 @@ public final class FarEnd extends SideState {
         }
     }
 
-    // ---- under the lock, except for `unlock`, which releases it, `isLingering`, `untilDue`, `tell` and `report`
+    // ---- under the lock, except for `unlock`, which releases it, `untilDue`, `tell` and `report`
 
     /** Writes pending output, and reads and delivers available input. Returns whether the near side has to be woken. */
     private boolean exchange() {
@@ -573,11 +562,6 @@ public final class FarEnd extends SideState {
         }
     }
 
-    /** Whether what was sent before the end of the session could not be written in time. */
-    private boolean isLingering() {
-        return endsAt != 0 && Clock.now() - endsAt >= 0;
-    }
-
     /** Begins the time of the current state, if it has a limit and everything that was sent before is written. */
     private void begin() {
         if (due != 0 || state == WireState.OVER || !out.isEmpty() || isClosed) {
@@ -600,7 +584,7 @@ public final class FarEnd extends SideState {
 
     /** When a limit that begins now has passed: that of the current state or, if it has none, this one. 0 means that there is none. */
     private long deadline(long otherwise) {
-        long within = states[state].within() * 1_000_000L;
+        long within = pipe.states[state].within() * 1_000_000L;
         if (within == 0) {
             within = otherwise;
         }
@@ -680,7 +664,7 @@ public final class FarEnd extends SideState {
         try {
             while (why == null && !isClosed && !isLeft() && !isStalled()) {
                 boolean isPeers = far.speaks && state != WireState.OVER;
-                int found = in.next(isPeers ? states[state] : null);
+                int found = in.next(isPeers ? pipe.states[state] : null);
                 if (found == Inbox.NOTHING) {
                     break;
                 }
@@ -706,12 +690,12 @@ public final class FarEnd extends SideState {
     }
 
     private void message(int index) {
-        WireState current = states[state];
+        WireState current = pipe.states[state];
         int bytes = in.frame();
         Object payload = in.take(current, index);
         int next = current.next(index);
         int then =
-                next == WireState.OVER ? Pipe.END : states[next].isClients == current.isClients ? Pipe.STAY : Pipe.TURN;
+                next == WireState.OVER ? Pipe.END : pipe.states[next].isClients == current.isClients ? Pipe.STAY : Pipe.TURN;
         state = next;
         endTime();
         begin();
@@ -771,15 +755,14 @@ public final class FarEnd extends SideState {
         return in.isLarge() || out.isLarge();
     }
 
-    private void shrinkBuffers() {
-        in.shrink();
-        out.shrink();
-    }
-
     private void tell() {
         VarHandle.fullFence();
         Thread thread = awaiting;
-        if (thread != null && thread != Thread.currentThread()) {
+        if (thread == Thread.currentThread()) {
+            // It has the side, so others wait at most for space, and are woken once it has sent its message.
+            return;
+        }
+        if (thread != null) {
             transport.wake();
         }
         Waiter.wake(flags.waiter);
@@ -816,7 +799,7 @@ public final class FarEnd extends SideState {
 
     /** The state in which the session ends early; null after the protocol's last message. */
     private WireState current() {
-        return state == WireState.OVER ? null : states[state];
+        return state == WireState.OVER ? null : pipe.states[state];
     }
 
     /** Lets the observer be called. Needs no lock: the caller has none. */

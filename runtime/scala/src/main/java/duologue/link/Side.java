@@ -109,27 +109,14 @@ final class Side implements Abandonable {
         Waiter.Parked waiter = new Waiter.Parked();
         Outcome outcome = Outcome.READY;
         if (state.announce(waiter)) {
-            outcome = sleep(waiter, nanos, deadline);
+            long interval = FenceElision.SOON;
+            while (outcome == Outcome.READY && !state.isReady()) {
+                outcome = park(waiter, state, nanos, deadline, state.isUnsure() ? interval : Long.MAX_VALUE);
+                interval = FenceElision.after(interval);
+            }
             state.retract();
         }
         state.budget().slept();
-        return outcome;
-    }
-
-    private Outcome sleep(Waiter.Parked waiter, long nanos, long deadline) {
-        Outcome outcome = Outcome.READY;
-        long interval = FenceElision.SOON;
-        while (outcome == Outcome.READY) {
-            if (state.isReady()) {
-                break;
-            }
-            if (state.isUnsure()) {
-                outcome = park(waiter, state, nanos, deadline, interval);
-                interval = FenceElision.after(interval);
-            } else {
-                outcome = park(waiter, state, nanos, deadline, Long.MAX_VALUE);
-            }
-        }
         return outcome;
     }
 

@@ -411,12 +411,14 @@ class SideState extends Cursor {
      * depth of unread messages cost heap, not stack.
      */
     void leave(Watch by) {
-        ArrayDeque<Abandonable> unread = new ArrayDeque<>(0);
-        leave(by, unread);
-        leaveAll(unread);
+        if (by != null && move(by, Watch.LEFT)) {
+            depart();
+        }
     }
 
-    private static void leaveAll(ArrayDeque<Abandonable> unread) {
+    private void depart() {
+        ArrayDeque<Abandonable> unread = new ArrayDeque<>(0);
+        depart(unread);
         for (Abandonable side = unread.poll(); side != null; side = unread.poll()) {
             side.leave(unread);
         }
@@ -429,9 +431,7 @@ class SideState extends Cursor {
     boolean breakOff() {
         watch = Watch.LEFT;
         broken = true;
-        ArrayDeque<Abandonable> unread = new ArrayDeque<>(0);
-        depart(unread);
-        leaveAll(unread);
+        depart();
         return false;
     }
 

@@ -193,17 +193,7 @@ abstract class RecvEndpoint[+M](previous: Endpoint) extends Endpoint(previous) {
   }
 
   /** Like `recv`, but returns [[SessionClosed]] as a value instead of throwing it. */
-  def recvOrClosed(): Either[SessionClosed, M] = {
-    var owned = start()
-    val own = $side.state
-    if (!own.arrived()) {
-      try arrives(-1L, owned): Unit
-      catch { case closed: SessionClosed => return Left(closed) }
-      owned = false
-    }
-    own.promise()
-    takeIn(left = false, owned)
-  }
+  def recvOrClosed(): Either[SessionClosed, M] = SessionClosed.caught(recv())
 
   /** The message, if it has arrived. Never waits. `None` means that nothing has arrived yet; this endpoint can still be used.
     * Throws [[SessionClosed]] if the session is closed, and [[EndpointUsed]] if this endpoint was already used.
