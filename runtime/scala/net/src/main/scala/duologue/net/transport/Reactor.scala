@@ -68,8 +68,8 @@ private[net] object Reactor {
 
   private[net] def beaten: Long = beats
 
-  /** Makes the thread let go of connections that were closed. */
-  def wake(): Unit = selector.wakeup(): Unit
+  /** For tests: makes the thread look again. */
+  private[net] def wake(): Unit = selector.wakeup(): Unit
 
   /** Makes the thread write what the connection collects, until it has collected nothing for a while. */
   def collect(connection: Repeated): Unit = {
