@@ -309,16 +309,7 @@ public final class FarEnd extends SideState {
     /** Called when the connection is ready, as {@link Transport#arm} has requested. */
     public void ready() {
         pump(true);
-        boolean forSpace;
-        lock.lock();
-        try {
-            if (isClosed) {
-                return;
-            }
-            forSpace = !out.isEmpty();
-        } finally {
-            lock.unlock();
-        }
+        boolean forSpace = !isFlushed();
         // Something else may have arrived than what the near side waits for.
         if (forSpace || flags.isAwaited() && !isDelivered()) {
             arm(forSpace);
@@ -409,10 +400,8 @@ public final class FarEnd extends SideState {
                 close();
             }
         } finally {
-            lock.unlock();
+            unlock(true);
         }
-        tell();
-        report();
     }
 
     /**
@@ -438,10 +427,8 @@ public final class FarEnd extends SideState {
                 linger();
             }
         } finally {
-            lock.unlock();
+            unlock(true);
         }
-        tell();
-        report();
     }
 
     // ---- the connection

@@ -129,11 +129,7 @@ class SideState extends Cursor {
         if (!flows(turn, isEager)) {
             return false;
         }
-        if (payload == null) {
-            storeNumber(turn, index, number);
-        } else {
-            storeObject(turn, index, payload);
-        }
+        store(turn, index, payload, number);
         return pushed(turn, isEager);
     }
 

@@ -45,12 +45,7 @@ private[net] object Accepting {
         case Some(Right((answer, hello))) =>
           isDone = true
           val connection = new Connection(channel, _ => ())
-          def seen = Reports.Seen(
-            channel.peer,
-            hello.fingerprint,
-            answer.verdict == Verdict.Accepted,
-            hello.trace
-          )
+          def seen = Reports.Seen(channel.peer, hello.fingerprint, answer.verdict == Verdict.Accepted, hello.trace)
           begin(role, connection, options, hello.largest, hello.seconds, isAccepting = true, options.observer, seen)
       }
     } catch {

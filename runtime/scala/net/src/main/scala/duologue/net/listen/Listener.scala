@@ -57,11 +57,8 @@ final class Listener private (bound: Address.Bound, carrier: SocketChannel => Ch
     * exception handler. `accepts` are fingerprints of older versions of the protocol that the handler can communicate
     * with, in addition to those that the protocol file names with `#[accepts(...)]`: see `duologue breaking --against`. Call it before [[start]]. A listener may serve several protocols.
     */
-  def serve(role: Role, accepts: Seq[Fingerprint] = Nil)(handler: role.$First => Unit): Listener = {
-    val begin: Begin = (channel, hello, verdict, incoming) => work(begun(role, channel, hello, verdict, incoming))(handler)
-    synchronized { served = served :+ new Served(role, accepts, _ => Some(begin)) }
-    this
-  }
+  def serve(role: Role, accepts: Seq[Fingerprint] = Nil)(handler: role.$First => Unit): Listener =
+    serveAdmitted(role, accepts)(_ => Some(()))((first, _) => handler(first))
 
   /** Like [[serve]], but lets `admit` decide about each peer, and passes what it returns on to the handler. A peer for which it
     * returns `None` is refused with verdict 19. It runs in the handshake of the session, so its time counts as that of the handshake.
@@ -265,10 +262,7 @@ final class Listener private (bound: Address.Bound, carrier: SocketChannel => Ch
   }
 
   private def refused(peer: Option[String], name: Option[String], verdict: Option[Int], failure: Option[Throwable]): Unit =
-    Reports.refused(
-      observer,
-      new Observer.Refusal(isAccepting = true, name, peer, verdict, failure)
-    )
+    Reports.refused(observer, new Observer.Refusal(isAccepting = true, name, peer, verdict, failure))
 
   private def choose(hello: Hello, channel: Channel): Either[Int, (Answer, Begin, Hello)] =
     if (isDraining) Left(Verdict.Draining)

@@ -161,18 +161,8 @@ private[net] final class Silent(
     }
   }
 
-  private def closeLate(): Unit = {
-    val all = waiting.iterator
-    var isOver = false
-    while (all.hasNext && !isOver) {
-      val one = all.next()
-      isOver = System.nanoTime() - one.deadline < 0L
-      if (!isOver) {
-        all.remove()
-        end(one, isLate = true)
-      }
-    }
-  }
+  private def closeLate(): Unit =
+    while (!waiting.isEmpty && System.nanoTime() - waiting.iterator.next().deadline >= 0L) endFirst()
 
   private def end(one: Incoming, isLate: Boolean): Unit = {
     refuse(one, isLate)

@@ -65,21 +65,23 @@ private[net] object Address {
     (if (isSecure) "tls://" else "tcp://") + shown + ":" + port.toString
   }
 
+  /** Closes the socket if it cannot be bound. */
+  private def bound(channel: ServerSocketChannel)(bind: ServerSocketChannel => Bound): Bound =
+    try bind(channel)
+    catch {
+      case thrown: Throwable =>
+        channel.close()
+        throw thrown
+    }
+
   final case class Unix(path: String) extends Address {
     def open(): SocketChannel = SocketChannel.open(StandardProtocolFamily.UNIX)
     def socketAddress: SocketAddress = UnixDomainSocketAddress.of(path)
 
-    def listen(): Bound = {
-      val channel = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
-      try {
-        removeStale()
-        channel.bind(socketAddress, Backlog): Unit
-        new Bound(channel, "unix:" + path, Some(Path.of(path)))
-      } catch {
-        case thrown: Throwable =>
-          channel.close()
-          throw thrown
-      }
+    def listen(): Bound = bound(ServerSocketChannel.open(StandardProtocolFamily.UNIX)) { channel =>
+      removeStale()
+      channel.bind(socketAddress, Backlog): Unit
+      new Bound(channel, "unix:" + path, Some(Path.of(path)))
     }
 
     /** Removes a socket on which no process listens. Any other file makes `bind` fail. */
@@ -103,21 +105,14 @@ private[net] object Address {
     }
     def socketAddress: SocketAddress = new InetSocketAddress(host, port)
 
-    def listen(): Bound = {
-      val channel = ServerSocketChannel.open()
-      try {
-        channel.setOption(StandardSocketOptions.SO_REUSEADDR, java.lang.Boolean.TRUE): Unit
-        channel.bind(socketAddress, Backlog): Unit
-        val bound = channel.getLocalAddress match {
-          case address: InetSocketAddress => address.getPort
-          case _                          => port
-        }
-        new Bound(channel, tcp(host, bound, isSecure), None)
-      } catch {
-        case thrown: Throwable =>
-          channel.close()
-          throw thrown
+    def listen(): Bound = bound(ServerSocketChannel.open()) { channel =>
+      channel.setOption(StandardSocketOptions.SO_REUSEADDR, java.lang.Boolean.TRUE): Unit
+      channel.bind(socketAddress, Backlog): Unit
+      val used = channel.getLocalAddress match {
+        case address: InetSocketAddress => address.getPort
+        case _                          => port
       }
+      new Bound(channel, tcp(host, used, isSecure), None)
     }
   }
 
