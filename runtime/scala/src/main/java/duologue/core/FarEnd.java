@@ -70,9 +70,9 @@ public final class FarEnd extends SideState {
     /** Why nothing more will arrive from the connection; null while something may arrive. */
     private Reason found;
     /** The same, once everything that arrived before is delivered. */
-    private volatile Reason why;
+    volatile Reason why;
     /** What a peer has done that broke the session, or the failure of the connection; null if there is nothing to add. */
-    private volatile String detail;
+    volatile String detail;
     private volatile Thread awaiting;
     /** Whether so much waits to be written that the near side has to wait. */
     private volatile boolean isFull;
@@ -292,16 +292,6 @@ public final class FarEnd extends SideState {
         }
         report();
         return isNews;
-    }
-
-    /** Why the session is over, once everything that arrived before is delivered; null until then. */
-    Reason why() {
-        return why;
-    }
-
-    /** What else is known about that, or null. */
-    String detail() {
-        return detail;
     }
 
     // ---- called by the transport

@@ -227,7 +227,7 @@ class SideState extends Cursor {
         Waiter.wake(there.waiter);
     }
 
-    void turn(int then) {
+    private void turn(int then) {
         if (then == Pipe.TURN) {
             turnAround();
         } else {
