@@ -36,9 +36,9 @@ object generated {
   }
 
   /** The near side of a session with another process, before its first endpoint. */
-  def near(far: FarEnd): Endpoint = {
+  def near(state: RemoteState): Endpoint = {
     if (RecordFlag.REGISTRY) Registry.begin()
-    new Seed(far.start())
+    new Seed(state.start())
   }
 
   /** Writes a `bytes`. */

@@ -20,8 +20,8 @@ package object duologue {
     * ends, or after a few milliseconds. Does nothing within a process.
     */
   def flush(endpoint: Endpoint): Unit = endpoint.$side.state match {
-    case far: FarEnd => far.flush(false)
-    case _           => ()
+    case remote: RemoteState => remote.flush(false)
+    case _                   => ()
   }
 
   /** Sends with `message`, and returns [[SessionClosed]] as a value where the message's own method throws it. Everything else that

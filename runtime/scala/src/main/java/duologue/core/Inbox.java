@@ -3,7 +3,7 @@ package duologue;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 
-/** The bytes that a far end has read but not decoded yet, as frames. */
+/** The bytes that a remote state has read but not decoded yet, as frames. */
 final class Inbox {
     /** What {@link #next} finds. A message is its index. */
     static final int NOTHING = -1;

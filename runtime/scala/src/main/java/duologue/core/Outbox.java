@@ -3,7 +3,7 @@ package duologue;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 
-/** The bytes that a far end has not written yet, as frames. */
+/** The bytes that a remote state has not written yet, as frames. */
 final class Outbox {
     /** How much is collected before it is written. */
     static final int FULL = 64 << 10;

@@ -1,8 +1,8 @@
 package duologue;
 
 /**
- * What a far end reports to its transport, for observers. {@link #message} and {@link #ended} are called under the
- * lock of the far end, in order, and must not call the program's own code. {@link #report} is called without it, soon after them.
+ * What a remote state reports to its transport, for observers. {@link #message} and {@link #ended} are called under the
+ * lock of the remote state, in order, and must not call the program's own code. {@link #report} is called without it, soon after them.
  */
 public interface SessionEvents {
     /** The session's number, from {@link SessionNumber#next}. */

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 
 /**
- * What carries the bytes of one session. None of its methods waits, except {@link #await}. {@link FarEnd} calls {@link #read} and
+ * What carries the bytes of one session. None of its methods waits, except {@link #await}. {@link RemoteState} calls {@link #read} and
  * {@link #write} while it holds its lock, and no two at the same time.
  */
 public interface Transport {
@@ -14,31 +14,29 @@ public interface Transport {
     /** Writes as much as possible without waiting. */
     int write(ByteBuffer from) throws IOException;
 
-    /** Whether the calling thread may {@link #await}. Otherwise it waits for {@link FarEnd#ready}, as waits without a thread do. */
-    boolean mayAwait();
-
     /**
      * Waits until there is something to read or, with {@code forSpace}, until something can be written; until {@link #wake} is or
      * was called, the thread is interrupted (which stays pending), or this many nanoseconds have passed. May also return early.
+     * Returns false if the calling thread has to wait for {@link RemoteState#ready}, as waits without a thread do.
      */
-    void await(boolean forSpace, long nanos) throws IOException;
+    boolean await(boolean forSpace, long nanos) throws IOException;
 
     /** Ends the current {@link #await}, or the next one. */
     void wake();
 
     /**
-     * Calls {@link FarEnd#ready} once, in a thread of its own, when there is something to read, if {@code reads} is set, or when
+     * Calls {@link RemoteState#ready} once, in a thread of its own, when there is something to read, if {@code reads} is set, or when
      * something can be written, if {@code writes} is.
      */
     void arm(boolean reads, boolean writes);
 
-    /** Calls {@link FarEnd#flush(boolean)} within a few milliseconds, in a thread of its own. */
+    /** Calls {@link RemoteState#flush(boolean)} within a few milliseconds, in a thread of its own. */
     void collect();
 
-    /** From now on calls {@link FarEnd#beat} several times per second, in a thread of its own, until the connection is closed. */
+    /** From now on calls {@link RemoteState#beat} several times per second, in a thread of its own, until the connection is closed. */
     void watchTime();
 
-    /** Calls {@link FarEnd#shrink} after a second or so, and again as long as that returns true, in a thread of its own. */
+    /** Calls {@link RemoteState#shrink} after a second or so, and again as long as that returns true, in a thread of its own. */
     default void shrinkLater() {}
 
     /** Closes the connection. May be called more than once. */

@@ -59,7 +59,7 @@ object Endpoint {
   private[duologue] def closed(side: Side, state: String): SessionClosed = {
     val isLeft = side.isLeft
     val (why, detail) = side.state match {
-      case far: FarEnd if !isLeft && far.why != null => (Why.of(far.why), Option(far.detail))
+      case own: RemoteState if !isLeft && own.why != null => (Why.of(own.why), Option(own.detail))
       case _                                         => (Why.Left, None)
     }
     if (RecordFlag.LOG) Recording.closed(side, why)

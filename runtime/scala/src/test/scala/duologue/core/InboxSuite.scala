@@ -4,7 +4,7 @@ import java.nio.ByteBuffer
 import java.util.Arrays
 import scala.util.Random
 
-/** What a far end does with bytes that a peer sends, whatever they are. */
+/** What a remote state does with bytes that a peer sends, whatever they are. */
 final class InboxSuite extends RuntimeSuite {
 
   /** One message of any length, with `bytes`. */

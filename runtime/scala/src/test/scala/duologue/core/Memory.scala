@@ -12,7 +12,7 @@ class Memory extends Transport {
   var space: Int = Int.MaxValue
   /** Whether each write fails. */
   var hasFailed = false
-  /** Whether the far end has to check the time. */
+  /** Whether the remote state has to check the time. */
   var isTimed = false
   var isClosed = false
 
@@ -48,8 +48,7 @@ class Memory extends Transport {
     bytes.length
   }
 
-  override def mayAwait(): Boolean = false
-  override def await(forSpace: Boolean, nanos: Long): Unit = ()
+  override def await(forSpace: Boolean, nanos: Long): Boolean = false
   override def wake(): Unit = ()
   override def arm(reads: Boolean, writes: Boolean): Unit = ()
   override def collect(): Unit = ()
@@ -60,7 +59,7 @@ class Memory extends Transport {
 object Memory {
 
   /** In how many nanoseconds the next time limit has passed. */
-  def untilLimit(far: FarEnd): Option[Long] = {
+  def untilLimit(far: RemoteState): Option[Long] = {
     val limits = if (far.isClosed) Nil else if (far.endsAt != 0L) List(far.endsAt) else List(far.due, far.writtenBy).filter(_ != 0L)
     limits.minOption.map(_ - Clock.now)
   }

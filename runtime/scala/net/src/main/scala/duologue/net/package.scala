@@ -179,11 +179,11 @@ package object net {
       seen: => Reports.Seen
   ): role.$First = {
     val reports = observer.map(Reports(_, role, isAccepting, seen, () => connection.collect())).orNull
-    val far = new FarEnd(role.$protocol, role.$isClient, connection, terms.largest, terms.memory, peersLargest, isAccepting, reports)
+    val state = new RemoteState(role.$protocol, role.$isClient, connection, terms.largest, terms.memory, peersLargest, isAccepting, reports)
       .idle(if (terms.idle.isFinite) math.max(1L, terms.idle.toNanos) else 0L)
       .heartbeats(terms.heartbeat, peersHeartbeat)
     if (reports != null) reports.begin()
-    connection.carry(far, reports)
-    role.$open(generated.near(far))
+    connection.carry(state, reports)
+    role.$open(generated.near(state))
   }
 }

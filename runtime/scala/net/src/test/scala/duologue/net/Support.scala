@@ -1,6 +1,6 @@
 package duologue.net
 
-import duologue.{Clock, FarEnd, Memory, Role, SessionClosed, SessionEvents, Why, generated, trySend}
+import duologue.{Clock, Memory, RemoteState, Role, SessionClosed, SessionEvents, Why, generated, trySend}
 import java.net.{InetAddress, ServerSocket, Socket, StandardProtocolFamily, StandardSocketOptions, UnixDomainSocketAddress}
 import java.nio.ByteBuffer
 import java.nio.channels.{ServerSocketChannel, SocketChannel}
@@ -182,7 +182,7 @@ abstract class NetSuite extends FunSuite {
   }
 
   /** What is around one side of a session without sockets: its connection, and what the transport calls. */
-  protected final class Around(val wire: Memory, val far: FarEnd) {
+  protected final class Around(val wire: Memory, val far: RemoteState) {
     def arrive(bytes: String): Unit = wire.arrive(unhex(bytes))
     def sent(): String = hex(wire.sent())
 
@@ -205,7 +205,7 @@ abstract class NetSuite extends FunSuite {
       largest: Long = 1L << 20,
       events: SessionEvents = null
   ): (role.$First, Around) = {
-    val far = new FarEnd(role.$protocol, role.$isClient, wire, largest, 1L << 20, largest, !role.$isClient, events)
+    val far = new RemoteState(role.$protocol, role.$isClient, wire, largest, 1L << 20, largest, !role.$isClient, events)
     val near = generated.near(far.idle(idle.toNanos).heartbeats(own, peers))
     (role.$open(near), new Around(wire, far))
   }

@@ -7,7 +7,7 @@ import scala.concurrent.duration.{DurationLong, FiniteDuration}
 
 /** What an observed session counts and reports to its observer.
   *
-  * Messages are counted, and events queued, under the lock of the far end, so they are in order. They are delivered when that is not held,
+  * Messages are counted, and events queued, under the lock of the remote state, so they are in order. They are delivered when that is not held,
   * by whichever thread comes first. While it is inside the observer, others leave their events to it, so that no two threads report the same
   * session at once. `resume` makes some thread call [[report]] later.
   */

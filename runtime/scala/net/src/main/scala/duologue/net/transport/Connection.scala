@@ -1,13 +1,13 @@
 package duologue.net
 
-import duologue.{FarEnd, Transport}
+import duologue.{RemoteState, Transport}
 import java.nio.ByteBuffer
 import java.nio.channels.SelectionKey
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 /** A connection that carries a session. `onClose` is called once, with the connection. */
 private[net] final class Connection(val channel: Channel, onClose: Connection => Unit) extends Transport with Watcher with Reactor.Repeated {
-  @volatile private var far: FarEnd = null
+  @volatile private var session: RemoteState = null
   /** What the session reports to its observer; null if there is none. */
   @volatile private var reports: Reports = null
   /** What the thread of the program waits with, of which there is only one at a time; null if it waits for the reactor. Given back once the
@@ -18,34 +18,35 @@ private[net] final class Connection(val channel: Channel, onClose: Connection =>
   private val interest = new AtomicInteger
   private val isCollecting = new AtomicBoolean
   private val isClosed = new AtomicBoolean
+  /** A thread that wakes stores this, then reads [[waiting]]; one that waits stores [[waiting]], then reads this: one sees the other's store. */
   @volatile private var isWoken = false
   /** Whether the reactor writes what is left as soon as there is space, so nobody has to try before. */
   @volatile private var awaitsSpace = false
   private var idleTicks = 0
 
-  def carry(far: FarEnd, reports: Reports): Unit = {
+  def carry(session: RemoteState, reports: Reports): Unit = {
     this.reports = reports
-    this.far = far
+    this.session = session
   }
 
   def read(into: ByteBuffer): Int = channel.read(into)
 
   def write(from: ByteBuffer): Int = channel.write(from)
 
-  def mayAwait(): Boolean = waiting != null || isClosed.synchronized {
-    if (waiting == null && !isClosed.get) waiting = channel.waiting()
-    waiting != null
+  def await(forSpace: Boolean, nanos: Long): Boolean = {
+    val waits = beginWait()
+    // The socket need not become ready for bytes that were already read from it.
+    if (waits)
+      try if (!isWoken && !channel.isBuffered) waiting.await(if (forSpace) SelectionKey.OP_READ | SelectionKey.OP_WRITE else SelectionKey.OP_READ, nanos)
+      finally {
+        isWoken = false
+        endWait()
+      }
+    waits || isClosed.get
   }
 
-  def await(forSpace: Boolean, nanos: Long): Unit = if (beginWait())
-    // The socket need not become ready for bytes that were already read from it.
-    try if (!isWoken && !channel.isBuffered) waiting.await(if (forSpace) SelectionKey.OP_READ | SelectionKey.OP_WRITE else SelectionKey.OP_READ, nanos)
-    finally {
-      isWoken = false
-      endWait()
-    }
-
   private def beginWait(): Boolean = isClosed.synchronized {
+    if (waiting == null && !isClosed.get) waiting = channel.waiting()
     isAwaited = waiting != null && !isClosed.get
     isAwaited
   }
@@ -77,7 +78,7 @@ private[net] final class Connection(val channel: Channel, onClose: Connection =>
 
   def ready(): Unit = {
     awaitsSpace = false
-    if (far != null) far.ready()
+    if (session != null) session.ready()
   }
 
   def collect(): Unit =
@@ -86,18 +87,18 @@ private[net] final class Connection(val channel: Channel, onClose: Connection =>
   def tick(idle: Int): Boolean = {
     val reports = this.reports
     if (reports != null) reports.report()
-    if (far == null || far.isFlushed) {
+    if (session == null || session.isFlushed) {
       idleTicks += 1
       if (idleTicks > idle || isClosed.get) {
         idleTicks = 0
         isCollecting.set(false)
         // A message that was collected just before has relied on the reactor, and so have reports that were left.
-        if (!isClosed.get && far != null && !far.isFlushed || reports != null && reports.isWaiting) collect()
+        if (!isClosed.get && session != null && !session.isFlushed || reports != null && reports.isWaiting) collect()
         return false
       }
     } else {
       idleTicks = 0
-      if (!awaitsSpace) far.flush(false)
+      if (!awaitsSpace) session.flush(false)
     }
     true
   }
@@ -106,15 +107,15 @@ private[net] final class Connection(val channel: Channel, onClose: Connection =>
 
   override def shrinkLater(): Unit = Reactor.shrink(this)
 
-  def shrink(): Boolean = !isClosed.get && far != null && far.shrink()
+  def shrink(): Boolean = !isClosed.get && session != null && session.shrink()
 
   def beat(): Boolean = {
-    far.beat()
+    session.beat()
     !isClosed.get
   }
 
   /** Ends the session for both sides, whichever thread has its endpoint. Called after [[carry]]. */
-  def end(): Unit = far.end()
+  def end(): Unit = session.end()
 
   /** Whether the connection is closed. */
   def isOver: Boolean = isClosed.get

@@ -15,8 +15,8 @@ import org.openjdk.jcstress.infra.results.II_Result;
  * A near side that waits for space, while the transport's thread writes. The first number is whether the near side waits, the
  * second how often it was woken: it never waits without a wake-up.
  */
-public final class FarEnds {
-    private FarEnds() {}
+public final class RemoteStates {
+    private RemoteStates() {}
 
     /** A connection that can be written, or not. */
     private static final class Connection implements Transport {
@@ -36,12 +36,9 @@ public final class FarEnds {
         }
 
         @Override
-        public boolean mayAwait() {
+        public boolean await(boolean forSpace, long nanos) {
             return true;
         }
-
-        @Override
-        public void await(boolean forSpace, long nanos) {}
 
         @Override
         public void wake() {}
@@ -94,7 +91,7 @@ public final class FarEnds {
         private static final WireProtocol PROTOCOL = new WireProtocol("blocks", "00".repeat(16), 0, new Blocks());
 
         final Connection connection = new Connection();
-        final FarEnd far = new FarEnd(PROTOCOL, true, connection, 1024, 1024, Outbox.FULL, false, null);
+        final RemoteState far = new RemoteState(PROTOCOL, true, connection, 1024, 1024, Outbox.FULL, false, null);
         final Side side = far.start();
         final Count waiter = new Count();
 

@@ -18,13 +18,13 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>The far side counts as abandoned from the beginning ({@link SharedFlags#left}). So the near side's operations take their
  * rare paths, which this class overrides, and sessions within a process have no extra cost.
  *
- * <p>All fields that are not final or volatile are accessed under the lock. Waiters are woken without it, because they may run the
- * program's own code. A thread that waits in the transport sets {@link #awaiting}, executes a fence, and checks once more; a thread
- * that has delivered something executes a fence and then reads that field.
+ * <p>All fields of this class that are not final or volatile are accessed under the lock. Waiters are woken without it, because they
+ * may run the program's own code. A thread that waits in the transport sets {@link #awaiting}, executes a fence, and checks once
+ * more; a thread that has delivered something executes a fence and then reads that field.
  */
-public final class FarEnd extends SideState {
-    /** Far ends whose connection is open: the program may have forgotten the session, and its peer must still be notified. */
-    private static final Set<FarEnd> OPEN = ConcurrentHashMap.newKeySet();
+public final class RemoteState extends SideState {
+    /** Those whose connection is open: the program may have forgotten the session, and its peer must still be notified. */
+    private static final Set<RemoteState> OPEN = ConcurrentHashMap.newKeySet();
 
     /** How long a connection whose session is over waits for space for what was sent before, in nanoseconds. */
     private static final long LINGER = 5_000_000_000L;
@@ -78,11 +78,11 @@ public final class FarEnd extends SideState {
     private volatile boolean isFull;
 
     /**
-     * The far end of a new session over a connection whose handshake is over. {@code largest} and {@code memory} limit the payloads
+     * The state of a new session over a connection whose handshake is over. {@code largest} and {@code memory} limit the payloads
      * that are received, {@code peersLargest} those that are sent, and {@code isAccepting} says which side has accepted the
      * connection. {@code events} is null if nobody observes the session.
      */
-    public FarEnd(
+    public RemoteState(
             WireProtocol protocol, boolean isClient, Transport transport, long largest, long memory, long peersLargest,
             boolean isAccepting, SessionEvents events) {
         super(null, new Pipe(protocol.name(), protocol.capacity, protocol.states), isClient, isClient == protocol.isClientFirst());
@@ -103,13 +103,13 @@ public final class FarEnd extends SideState {
      * Limits how long the near side waits for a message, and for the peer to read, in states that have no limit of their own, in
      * nanoseconds. Called before the session begins.
      */
-    public FarEnd idle(long nanos) {
+    public RemoteState idle(long nanos) {
         idle = nanos;
         return this;
     }
 
     /** Sets after how many seconds this side and the peer write a heartbeat; 0 means never. Called before the session begins. */
-    public FarEnd heartbeats(int own, int peers) {
+    public RemoteState heartbeats(int own, int peers) {
         if (own > 0 || peers > 0) {
             heartbeat = new Heartbeat(own, peers);
         }
@@ -242,7 +242,7 @@ public final class FarEnd extends SideState {
     /** Waits in the transport, if the calling thread may. */
     @Override
     Outcome await(long nanos, long deadline) {
-        if (YieldPolicy.isVirtual() || !transport.mayAwait()) {
+        if (YieldPolicy.isVirtual()) {
             return isReady() ? Outcome.READY : null;
         }
         awaiting = Thread.currentThread();
@@ -262,8 +262,8 @@ public final class FarEnd extends SideState {
                 if (left <= 0 && reads) {
                     return Outcome.TIMEOUT;
                 }
-                if (left > 0) {
-                    transport.await(!isFlushed(), speaks ? left : Math.min(left, untilDue()));
+                if (left > 0 && !transport.await(!isFlushed(), speaks ? left : Math.min(left, untilDue()))) {
+                    return null;
                 }
                 reads = true;
             }
