@@ -148,8 +148,9 @@ impl Doc {
             is_clean: self.clean,
             notes: &notes,
             started,
+            terminal,
         };
-        summary.conclude(&[], terminal)
+        summary.conclude(&[])
     }
 }
 

@@ -1,6 +1,7 @@
 //! What programs can rely on, for each protocol of a file, and what makes sure of it. What is the same for every protocol is in
 //! `claims.json`; `tests/suite/guarantee.rs` finds every test that is named there.
 
+use askama::Template;
 use duologue::check::{CheckedProgram, CheckedProtocol};
 use duologue::graph::{Capacity, StateGraph};
 use duologue::languages::Target;
@@ -9,7 +10,6 @@ use duologue::relation::View;
 use duologue::report::{counted, quoted};
 use duologue::wire::{Plan, Sizes};
 use serde::{Deserialize, Serialize};
-use std::fmt::Write as _;
 
 /// Something that a program can rely on, or not.
 #[derive(Deserialize)]
@@ -68,7 +68,8 @@ pub struct Document {
 }
 
 /// The claims about a protocol.
-#[derive(Serialize)]
+#[derive(Serialize, Template)]
+#[template(path = "explain/guarantee.jinja")]
 pub struct Sheet {
     name: String,
     claims: Vec<ClaimLine>,
@@ -104,8 +105,21 @@ impl Holds {
 #[derive(Serialize)]
 struct ProofLine {
     target: &'static str,
+    #[serde(skip)]
+    title: &'static str,
     #[serde(flatten)]
     proof: Proof,
+}
+
+impl By {
+    fn words(self) -> &'static str {
+        match self {
+            By::Checker => "the checker",
+            By::Compiler => "the language's compiler",
+            By::Runtime => "the runtime",
+            By::Nobody => "nobody",
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
@@ -138,6 +152,7 @@ fn sheet(claims: &[Claim], checked: CheckedProtocol<'_>, sizes: &Sizes) -> Sheet
         let proofs = targets.filter(|_| holds == Holds::Yes);
         let proofs = proofs.map(|(target, proof)| ProofLine {
             target: target.name(),
+            title: target.title(),
             proof: proof.clone(),
         });
         ClaimLine {
@@ -288,75 +303,38 @@ pub fn summary(sheet: &Sheet) -> String {
     }
 }
 
-/// The sheet as Markdown.
-pub fn text(sheet: &Sheet) -> String {
-    let mut text = format!("# What is guaranteed for `{}`\n", sheet.name);
-    for claim in &sheet.claims {
-        let _ = writeln!(text, "\n## {}\n", claim.claim);
-        let detail = claim.detail.as_deref().map(sentence);
-        match (claim.holds, detail) {
-            (Holds::Yes, Some(detail)) => {
-                let _ = writeln!(text, "{detail}\n");
-            }
-            (Holds::Yes, None) => {}
-            (Holds::No, detail) => {
-                let _ = writeln!(
-                    text,
-                    "**This does not hold.** {}",
-                    detail.unwrap_or_default()
-                );
-            }
-            (Holds::NotApplicable, detail) => {
-                let _ = writeln!(text, "Does not apply. {}", detail.unwrap_or_default());
-            }
-        }
-        proofs(&mut text, &claim.proofs);
+impl ClaimLine {
+    /// The detail with a capital letter and a full stop.
+    fn sentence(&self) -> String {
+        let mut letters = self.detail.iter().flat_map(|detail| detail.chars());
+        let Some(first) = letters.next() else {
+            return String::new();
+        };
+        let rest = letters.chain(['.']);
+        std::iter::once(first.to_ascii_uppercase())
+            .chain(rest)
+            .collect()
     }
-    text
-}
 
-/// One line for each different proof.
-fn proofs(text: &mut String, proofs: &[ProofLine]) {
-    let same = |one: &ProofLine, other: &ProofLine| one.proof == other.proof;
-    for group in proofs.chunk_by(same) {
-        let titles = group.iter().filter_map(|proof| {
-            let mut targets = Target::ALL.into_iter();
-            targets.find(|target| target.name() == proof.target)
+    /// The different proofs, each with the languages that have it.
+    fn groups(&self) -> Vec<(String, &Proof)> {
+        let groups = self.proofs.chunk_by(|one, other| one.proof == other.proof);
+        let groups = groups.map(|group| {
+            let titles: Vec<&str> = group.iter().map(|line| line.title).collect();
+            (titles.join(", "), &group[0].proof)
         });
-        let titles: Vec<&str> = titles.map(Target::title).collect();
-        let first = &group[0].proof;
-        let by = match first.by {
-            By::Checker => "the checker",
-            By::Compiler => "the language's compiler",
-            By::Runtime => "the runtime",
-            By::Nobody => "nobody",
-        };
-        let how = match first.how {
-            "" => String::new(),
-            how => format!(", {how}"),
-        };
-        let places: Vec<String> = first.see.iter().map(link).collect();
-        let places = match places.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", places.join(", ")),
-        };
-        let _ = writeln!(text, "- {}: {by}{how}{places}", titles.join(", "));
+        groups.collect()
     }
 }
 
-fn link(place: &Place) -> String {
-    let version = env!("CARGO_PKG_VERSION");
-    let Place { path, name } = place;
-    let shown = match name.trim_start_matches(['#', ' ']) {
-        "" => path.rsplit('/').next().unwrap_or(path),
-        name => name,
-    };
-    format!("[{shown}](https://github.com/duologue/duologue/blob/v{version}/{path})")
-}
-
-/// A text with a capital letter and a full stop.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(letters).chain(['.']).collect()
+impl Place {
+    fn link(&self) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        let Place { path, name } = self;
+        let shown = match name.trim_start_matches(['#', ' ']) {
+            "" => path.rsplit('/').next().unwrap_or(path),
+            name => name,
+        };
+        format!("[{shown}](https://github.com/duologue/duologue/blob/v{version}/{path})")
+    }
 }

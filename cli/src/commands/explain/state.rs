@@ -2,18 +2,17 @@
 
 use crate::args::named::{Named, find_state};
 use crate::args::{Shape, Sources};
-use crate::terminal::{CLIENT, GOOD, NAME, QUIET, SERVER, Terminal, WARNING, print_json, styled};
+use crate::terminal::{CLIENT, GOOD, NAME, QUIET, SERVER, Terminal, WARNING, print_json};
+use askama::Template;
 use duologue::check::{CheckedProgram, CheckedProtocol};
 use duologue::endpoint::{Endpoint, may_wait};
 use duologue::graph::diagram::message_text;
 use duologue::graph::{StateGraph, Step};
 use duologue::languages::{Options, Target, public_names};
 use duologue::protocol::{Message, Protocol, ProtocolId, Side, State, StateId, Type};
-use duologue::report::quoted;
 use duologue::source;
 use duologue_project::Outcome;
 use serde::Serialize;
-use std::fmt::Write as _;
 
 /// What is known about a state. Within version 1, fields are only added.
 #[derive(Serialize)]
@@ -53,6 +52,12 @@ struct Operations {
     target: &'static str,
     client: SideOperations,
     server: SideOperations,
+}
+
+impl Operations {
+    fn sides(&self) -> [(&'static str, &SideOperations); 2] {
+        [("client", &self.client), ("server", &self.server)]
+    }
 }
 
 #[derive(Serialize)]
@@ -95,6 +100,14 @@ struct Without {
     carried_by: Vec<String>,
 }
 
+/// The same for people.
+#[derive(Template)]
+#[template(path = "explain/state.jinja")]
+struct Text {
+    sheet: Sheet,
+    arrow: &'static str,
+}
+
 /// Prints what is known about a state of the protocol that is named.
 pub fn run(
     named: &Named,
@@ -109,7 +122,10 @@ pub fn run(
     let options = Options::default();
     let sheet = sheet(checked.protocol(found), state, &sources, &options);
     match shape {
-        Shape::Human => terminal.print(text(&sheet, terminal)),
+        Shape::Human => {
+            let arrow = if terminal.ascii { "->" } else { "\u{2192}" };
+            terminal.print(Text { sheet, arrow })
+        }
         Shape::Json => print_json(&sheet, terminal),
     }
 }
@@ -255,137 +271,4 @@ fn carriers(checked: &CheckedProgram, protocol: ProtocolId, state: StateId) -> V
         }
     }
     found
-}
-
-fn text(sheet: &Sheet, terminal: &Terminal) -> String {
-    let mut text = String::new();
-    let place = styled(QUIET, format_args!("{}:{}", sheet.file, sheet.line));
-    let name = styled(NAME, format_args!("{}/{}", sheet.protocol, sheet.state));
-    let _ = writeln!(text, "{name}  {place}");
-    for line in sheet.docs.lines() {
-        let _ = writeln!(text, "  {line}");
-    }
-    let _ = match sheet.active {
-        Some(side) => writeln!(text, "\n{}", styled(GOOD, format_args!("the {side} sends"))),
-        None => writeln!(text, "\n{}", styled(GOOD, "the session is over")),
-    };
-    let (arrow, end) = if terminal.ascii {
-        ("->", "end")
-    } else {
-        ("\u{2192}", "end")
-    };
-    for message in &sheet.messages {
-        let next = message.next.as_deref().unwrap_or(end);
-        let _ = writeln!(text, "  {} {arrow} {next}", message.text);
-        for line in message.docs.lines() {
-            let _ = writeln!(text, "      {}", styled(QUIET, line));
-        }
-    }
-    way(
-        &mut text,
-        "shortest way here",
-        sheet.here.as_deref(),
-        "sessions start here",
-        "no session reaches this state",
-    );
-    way(
-        &mut text,
-        "shortest way out",
-        sheet.out.as_deref(),
-        "the session is over",
-        "the session cannot end from here",
-    );
-    let most = |messages: Option<u32>| match messages {
-        Some(messages) => format!("at most {messages}"),
-        None => "any number".to_owned(),
-    };
-    let Capacity {
-        to_server,
-        to_client,
-    } = &sheet.capacity;
-    let _ = writeln!(text, "\n{}", styled(GOOD, "messages in flight"));
-    let _ = writeln!(
-        text,
-        "  {} to the server, {} to the client",
-        most(*to_server),
-        most(*to_client)
-    );
-    if sheet.may_wait {
-        let _ = writeln!(
-            text,
-            "  a sender in this state may have to wait until the receiver has caught up"
-        );
-    }
-    let _ = writeln!(text, "\n{}", styled(GOOD, "in generated code"));
-    for operations in &sheet.operations {
-        for (side, style, own) in [
-            ("client", CLIENT, &operations.client),
-            ("server", SERVER, &operations.server),
-        ] {
-            let target = styled(NAME, format_args!("{:5}", operations.target));
-            let side = styled(style, side);
-            let Some(endpoint) = &own.endpoint else {
-                let _ = writeln!(text, "  {target}  {side}  one type for each argument");
-                continue;
-            };
-            let calls = own.calls.join(", ");
-            let separator = if calls.is_empty() { "" } else { ": " };
-            let _ = writeln!(text, "  {target}  {side}  {endpoint}{separator}{calls}");
-        }
-    }
-    text += &loss(&sheet.without, &sheet.protocol);
-    text
-}
-
-fn way(text: &mut String, title: &str, steps: Option<&[StepLine]>, none: &str, never: &str) {
-    let _ = writeln!(text, "\n{}", styled(GOOD, title));
-    let _ = match steps {
-        None => writeln!(text, "  {never}"),
-        Some([]) => writeln!(text, "  {none}"),
-        Some(steps) => steps.iter().try_for_each(|step| {
-            let style = if step.side == "client" {
-                CLIENT
-            } else {
-                SERVER
-            };
-            let side = styled(style, step.side);
-            writeln!(
-                text,
-                "  {side}  {}  {}",
-                step.message,
-                styled(QUIET, format_args!("in {}", step.state))
-            )
-        }),
-    };
-}
-
-fn loss(without: &Without, protocol: &str) -> String {
-    let mut text = format!("\n{}\n", styled(GOOD, "if it is removed"));
-    let mut line = |words: String| {
-        let _ = writeln!(text, "  {words}");
-    };
-    if without.is_start {
-        line(format!("`{protocol}` has no start, and cannot begin"));
-    }
-    for StepLine { state, message, .. } in &without.messages {
-        line(format!("would be removed too: `{message}` of `{state}`"));
-    }
-    for (words, states) in [
-        ("no session reaches", &without.unreachable),
-        ("no message is left in", &without.stuck),
-        ("no session can end from", &without.cannot_finish),
-    ] {
-        if !states.is_empty() {
-            line(format!("{} {}", styled(WARNING, words), quoted(states)));
-        }
-    }
-    for carrier in &without.carried_by {
-        line(format!("{carrier} carries an endpoint in this state"));
-    }
-    let is_nothing =
-        !without.is_start && without.messages.is_empty() && without.carried_by.is_empty();
-    if is_nothing {
-        line("nothing else changes".to_owned());
-    }
-    text
 }

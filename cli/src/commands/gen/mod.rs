@@ -190,8 +190,9 @@ impl Gen {
             is_clean: self.clean,
             notes: &notes,
             started,
+            terminal,
         };
-        summary.conclude(extra.as_slice(), terminal)
+        summary.conclude(extra.as_slice())
     }
 }
 
