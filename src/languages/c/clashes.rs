@@ -183,7 +183,7 @@ impl Record<'_> {
         };
         let name = self.types.name(ty, by);
         let what = format!("the C type of {}", shown(self.types, ty, by));
-        if matches!(ty, CType::Inline(..) | CType::Array(..)) {
+        if ty.is_inline() {
             for function in
                 ["set", "view"].map(|verb| format!("duo_{}_{verb}", self.types.words(ty, by)))
             {

@@ -24,6 +24,13 @@ pub enum CType {
     Endpoint(Box<EndpointType>),
 }
 
+impl CType {
+    /// Whether values contain their bytes or items.
+    pub fn is_inline(&self) -> bool {
+        matches!(self, CType::Inline(..) | CType::Array(..))
+    }
+}
+
 /// What is stored as bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bytes {
@@ -39,6 +46,14 @@ impl Bytes {
         match self {
             Bytes::Text => "duo_str",
             Bytes::Any => "duo_bytes",
+        }
+    }
+
+    /// The type of one of them.
+    pub fn item(self) -> &'static str {
+        match self {
+            Bytes::Text => "char",
+            Bytes::Any => "uint8_t",
         }
     }
 

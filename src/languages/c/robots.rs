@@ -75,7 +75,7 @@ impl Names for CNames<'_> {
         let stored = self.0.types.stored(ty, lengths);
         TypeNames {
             name: self.0.types.name(&stored, Some(self.0.id)),
-            is_inline: matches!(stored, CType::Inline(..) | CType::Array(..)),
+            is_inline: stored.is_inline(),
             is_bare: matches!(self.0.types.program.shape(ty, lengths).0, Shape::Enum(all) if is_bare(all)),
         }
     }

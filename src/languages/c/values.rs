@@ -4,7 +4,7 @@ use super::ctype::CType;
 use super::names::spelling;
 use super::scope::Scope;
 use super::types::layouts::Place;
-use crate::protocol::{Builtin, Definition, Lengths, Message, Type};
+use crate::protocol::{self, Builtin, Field, Lengths, Message, Program, Shape, Type};
 use std::collections::BTreeMap;
 
 /// The types in payloads, each once for all values with the same bounds. A type with a bound has a row for the bound, which leads to that
@@ -50,7 +50,7 @@ impl<'a> Values<'a> {
         let entries = message.entries.iter().map(|entry| {
             let ty = entry.ty.substitute(&state.arguments);
             let place = Place::entry(&unit.state(index), message, &entry.name);
-            self.part(&ty, &entry.lengths, place)
+            self.part(&ty, &entry.lengths, place, 0)
         });
         entries.collect()
     }
@@ -67,22 +67,15 @@ impl<'a> Values<'a> {
     /// Whether a type with bounds has a row for its own bound: no payload is larger than 4 GiB, so larger bounds are not checked, and
     /// the bound of what is stored inline is in its own row.
     pub fn is_bound(&self, value: &Value) -> bool {
-        let is_inline = matches!(value.stored, CType::Inline(..) | CType::Array(..));
         let most = value.lengths.most.map(|limit| limit.most);
-        !is_inline && most.is_some_and(is_checked)
+        !value.stored.is_inline() && most.is_some_and(is_checked)
     }
 
-    /// Whether a list of such items is encoded like bytes.
-    pub fn is_byte(&self, item: &Type) -> bool {
-        let item = self.scope.types.without_aliases(item);
-        matches!(item, Type::Builtin(Builtin::U8 | Builtin::I8))
-    }
-
-    fn part(&mut self, ty: &Type, lengths: &Lengths, place: Place) -> Part {
+    fn part(&mut self, ty: &Type, lengths: &Lengths, place: Place, variant: usize) -> Part {
         Part {
             value: self.position(ty, lengths),
             place,
-            variant: 0,
+            variant,
         }
     }
 
@@ -114,55 +107,47 @@ impl<'a> Values<'a> {
         let (ty, mut lengths, of) = (value.ty.clone(), value.lengths.clone(), value.name.clone());
         if self.is_bound(value) {
             lengths.most = None;
-            return vec![self.part(&ty, &lengths, Place::Whole)];
+            return vec![self.part(&ty, &lengths, Place::Whole, 0)];
         }
-        match &ty {
-            Type::List(item) if self.is_byte(item) => Vec::new(),
-            Type::List(item) => {
-                let is_inline = matches!(self.all[at].stored, CType::Array(..));
-                let place = match is_inline {
-                    true => Place::member(&of, "data"),
-                    false => Place::Whole,
-                };
-                vec![self.part(item, lengths.part(0), place)]
-            }
-            Type::Option(item) => {
-                vec![self.part(item, lengths.part(0), Place::member(&of, "value"))]
-            }
-            Type::Tuple(items) => {
-                let items = items.iter().enumerate();
-                let items = items.map(|(at, item)| {
-                    let place = Place::member(&of, format!("v{at}"));
-                    self.part(item, lengths.part(at), place)
-                });
+        let place = match value.stored.is_inline() {
+            true => Place::member(&of, "data"),
+            false => Place::Whole,
+        };
+        let mut part = |part: protocol::Part, place| self.part(part.ty, part.lengths, place, 0);
+        match program.shape(&ty, &lengths).0 {
+            Shape::List(item) if is_byte(program, item.ty) => Vec::new(),
+            Shape::List(item) => vec![part(item, place)],
+            Shape::Option(item) => vec![part(item, Place::member(&of, "value"))],
+            Shape::Tuple(items) => {
+                let items = items.into_iter().enumerate();
+                let items = items.map(|(at, it)| part(it, Place::member(&of, format!("v{at}"))));
                 items.collect()
             }
-            Type::Named(id) => match &program.ty(*id).definition {
-                Definition::Struct(fields) => {
-                    let fields = fields.iter().map(|field| {
-                        let place = Place::member(&of, spelling::member(field.name.text()));
-                        self.part(&field.ty, &field.lengths, place)
-                    });
-                    fields.collect()
-                }
-                Definition::Enum(variants) => {
-                    let mut parts = Vec::new();
-                    for (position, variant) in variants.iter().enumerate() {
-                        for entry in &variant.entries {
-                            let place = Place::variant(&of, variant, &entry.name);
-                            parts.push(Part {
-                                variant: position + 1,
-                                ..self.part(&entry.ty, &entry.lengths, place)
-                            });
-                        }
-                    }
-                    parts
-                }
-                Definition::Alias(_) | Definition::Extern(..) => Vec::new(),
-            },
-            Type::Builtin(_) | Type::Parameter(_) | Type::Endpoint(_) | Type::Error => Vec::new(),
+            Shape::Struct(fields) => {
+                let place = |field: &Field| Place::member(&of, spelling::member(field.name.text()));
+                let fields = fields.iter();
+                fields
+                    .map(|field| part(field.into(), place(field)))
+                    .collect()
+            }
+            Shape::Enum(variants) => {
+                let all = variants.iter().zip(1..);
+                let all = all.flat_map(|(it, at)| it.entries.iter().map(move |own| (it, at, own)));
+                let all = all.map(|(variant, at, entry)| {
+                    let place = Place::variant(&of, variant, &entry.name);
+                    self.part(&entry.ty, &entry.lengths, place, at)
+                });
+                all.collect()
+            }
+            Shape::Builtin(_) | Shape::Host(_) | Shape::Endpoint(_) | Shape::Unknown => Vec::new(),
         }
     }
+}
+
+/// Whether a list of such items is encoded like bytes.
+pub fn is_byte(program: &Program, item: &Type) -> bool {
+    let (item, _) = program.unaliased(item, Lengths::NONE);
+    matches!(item, Type::Builtin(Builtin::U8 | Builtin::I8))
 }
 
 /// Whether a limit is in the tables of the wire format.

@@ -6,7 +6,7 @@ use super::names::spelling;
 use super::scope::Scope;
 use super::types::is_bare;
 use super::types::layouts::Place;
-use super::values::{Part, Value, Values, is_checked};
+use super::values::{Part, Value, Values, is_byte, is_checked};
 use super::view::{UnitView, role};
 use crate::endpoint::Edge;
 use crate::fingerprint::Fingerprint;
@@ -289,7 +289,7 @@ impl Tables<'_> {
                 row.count = u64::from(*most);
             }
             (Type::List(item), CType::Array(_, most)) => {
-                row.kind = match self.values.is_byte(item) {
+                row.kind = match is_byte(self.scope.types.program, item) {
                     true => "INLINE_BYTES",
                     false => "INLINE_LIST",
                 };

@@ -108,17 +108,17 @@ impl<'a> Declarations<'a> {
     pub fn need(&mut self, ty: &CType) {
         match ty {
             CType::Builtin(_) | CType::Parameter(_) => {}
-            CType::Inline(..) => {
+            CType::Inline(bytes, most) => {
                 if self.is_new(ty) {
-                    self.define_inline(ty);
+                    self.define_inline(ty, bytes.item().to_owned(), *most, Some(*bytes));
                 }
             }
             CType::Named(id) => self.need_declared(*id),
             CType::List(item) => self.need_list(ty, item),
-            CType::Array(item, _) => {
+            CType::Array(item, most) => {
                 if self.is_new(ty) {
                     self.need(item);
-                    self.define_inline(ty);
+                    self.define_inline(ty, self.types.name(item, self.unit), *most, None);
                 }
             }
             CType::Option(item) => {
@@ -208,25 +208,17 @@ impl<'a> Declarations<'a> {
         } else {
             "const "
         };
-        let item = match item {
-            CType::Named(id)
-                if matches!(self.types.program.ty(*id).definition, Definition::Alias(_)) =>
-            {
-                // The header that declares the alias completes its target once the parts of the target are complete.
-                self.include_types_of(self.types.program.ty(*id).file);
-                let target = self.types.underlying(item).clone();
-                self.later.push(target);
-                self.types.declared_name(*id)
-            }
-            CType::Named(_)
-            | CType::Builtin(_)
-            | CType::Inline(..)
-            | CType::List(_)
-            | CType::Array(..)
-            | CType::Option(_)
-            | CType::Tuple(_)
-            | CType::Parameter(_)
-            | CType::Endpoint(_) => self.mention(item),
+        let program = self.types.program;
+        let item = if let CType::Named(id) = item
+            && program.ty(*id).definition.alias().is_some()
+        {
+            // The header that declares the alias completes its target once the parts of the target are complete.
+            self.include_types_of(program.ty(*id).file);
+            let target = self.types.underlying(item).clone();
+            self.later.push(target);
+            self.types.declared_name(*id)
+        } else {
+            self.mention(item)
         };
         let data = Member::of(format!("{qualifier}{item}"), "*data");
         self.define(ty, vec![data, Member::of("size_t", "size")]);
@@ -266,19 +258,7 @@ impl<'a> Declarations<'a> {
         self.items.push(Item::Shared { name, members });
     }
 
-    fn define_inline(&mut self, ty: &CType) {
-        let (item, most, view) = match ty {
-            CType::Array(item, most) => (self.types.name(item, self.unit), *most, None),
-            CType::Inline(bytes @ Bytes::Text, most) => ("char".to_owned(), *most, Some(*bytes)),
-            CType::Inline(bytes @ Bytes::Any, most) => ("uint8_t".to_owned(), *most, Some(*bytes)),
-            CType::Builtin(_)
-            | CType::List(_)
-            | CType::Option(_)
-            | CType::Tuple(_)
-            | CType::Named(_)
-            | CType::Parameter(_)
-            | CType::Endpoint(_) => return,
-        };
+    fn define_inline(&mut self, ty: &CType, item: String, most: u16, view: Option<Bytes>) {
         self.items.push(Item::Inline {
             word: self.types.words(ty, self.unit),
             item,

@@ -80,7 +80,7 @@ impl<'a> Types<'a> {
             program,
             units,
             prefix,
-            facts: vec![Facts::default(); program.types.len()],
+            facts: Vec::new(),
             inline: inline_bounds.then(|| Inline::of(program)),
             aliases: Aliases::of(program),
             targets: Vec::new(),
@@ -89,7 +89,7 @@ impl<'a> Types<'a> {
         };
         let ids = (0..program.types.len()).map(TypeId::new);
         types.targets = ids.map(|id| types.target(id)).collect();
-        types.facts = types.all_facts();
+        types.facts = program.settle(Facts::default(), |known, id| types.of_declared(known, id));
         for id in types.by_value_order() {
             types.order[program.ty(id).file.index()].push(id);
         }
@@ -211,11 +211,6 @@ impl<'a> Types<'a> {
         target.as_ref().unwrap_or(ty)
     }
 
-    /// The same for a type without bounds.
-    pub fn without_aliases<'b>(&'b self, ty: &'b Type) -> &'b Type {
-        self.aliases.underlying(self.program, ty)
-    }
-
     /// Whether the type is a C struct, so that it can be named before it is defined.
     pub fn is_struct(&self, ty: &CType) -> bool {
         match ty {
@@ -235,6 +230,23 @@ impl<'a> Types<'a> {
 
     /// What the runtime needs to know about a type.
     pub fn facts(&self, ty: &CType) -> Facts {
+        self.facts_by(&self.facts, ty)
+    }
+
+    /// The facts about a declared type, as far as they follow from those that are known of the types it consists of.
+    fn of_declared(&self, known: &[Facts], id: TypeId) -> Facts {
+        let is_dropped = self.drop_of(id).is_some();
+        let own = Facts {
+            spreads: is_dropped,
+            moves: is_dropped,
+            checks: matches!(self.program.ty(id).definition, Definition::Enum(_)),
+            has_inline: false,
+        };
+        let parts = self.parts(id).into_iter();
+        parts.fold(own, |all, part| all.or(self.facts_by(known, &part)))
+    }
+
+    fn facts_by(&self, known: &[Facts], ty: &CType) -> Facts {
         match ty {
             CType::Builtin(Builtin::Str) => Facts {
                 spreads: true,
@@ -254,18 +266,19 @@ impl<'a> Types<'a> {
             CType::List(item) => Facts {
                 spreads: true,
                 has_inline: false,
-                ..self.facts(item)
+                ..self.facts_by(known, item)
             },
             CType::Array(item, _) => Facts {
                 checks: true,
                 has_inline: true,
-                ..self.facts(item)
+                ..self.facts_by(known, item)
             },
-            CType::Option(item) => self.facts(item),
-            CType::Tuple(items) => items
-                .iter()
-                .fold(Facts::default(), |all, item| all.or(self.facts(item))),
-            CType::Named(id) => self.facts[id.index()],
+            CType::Option(item) => self.facts_by(known, item),
+            CType::Tuple(items) => {
+                let all = items.iter().map(|item| self.facts_by(known, item));
+                all.fold(Facts::default(), Facts::or)
+            }
+            CType::Named(id) => known[id.index()],
             CType::Endpoint(endpoint) => Facts {
                 moves: !self.is_over(endpoint),
                 ..Facts::default()
@@ -306,58 +319,11 @@ impl<'a> Types<'a> {
         own.unwrap_or(header)
     }
 
-    /// The facts of declared types, which follow from those of the types they consist of, even if there are cycles. Each type
-    /// first gets the facts that it has by itself, and these are then passed on to the types that use it.
-    fn all_facts(&self) -> Vec<Facts> {
-        let count = self.program.types.len();
-        let mut facts = vec![Facts::default(); count];
-        let mut users: Vec<Vec<(usize, bool)>> = vec![Vec::new(); count];
-        for (user, declared) in self.program.types.iter().enumerate() {
-            if declared
-                .mapping(super::WORD)
-                .is_some_and(|mapping| mapping.drop.is_some())
-            {
-                facts[user] = Facts {
-                    spreads: true,
-                    moves: true,
-                    ..Facts::default()
-                };
-            }
-            facts[user].checks |= matches!(declared.definition, Definition::Enum(_));
-            for part in self.parts(TypeId::new(user)) {
-                // Declared types count as plain here; their facts are passed on along `users`.
-                facts[user] = facts[user].or(self.facts(&part));
-                walk_by_value(&part, false, &mut |id, in_list| {
-                    users[id.index()].push((user, in_list))
-                });
-            }
-        }
-        let mut work: Vec<usize> = (0..count).filter(|id| !facts[*id].is_any_bytes()).collect();
-        while let Some(used) = work.pop() {
-            for (user, in_list) in &users[used] {
-                let mut gained = facts[used];
-                gained.spreads &= !in_list;
-                gained.has_inline &= !in_list;
-                let all = facts[*user].or(gained);
-                if all != facts[*user] {
-                    facts[*user] = all;
-                    work.push(*user);
-                }
-            }
-        }
-        facts
-    }
-
     /// The declared types, each after those that its values hold. A cycle by value is a separate error.
     fn by_value_order(&self) -> Vec<TypeId> {
         self.program.parts_first(&|id| {
-            let mut held = Vec::new();
-            for part in self.parts(id) {
-                walk_by_value(&part, false, &mut |used, in_list| {
-                    held.extend((!in_list).then_some(used));
-                });
-            }
-            held
+            let parts = self.parts(id).into_iter();
+            parts.flat_map(|part| held(&part)).collect()
         })
     }
 }
@@ -408,15 +374,16 @@ fn builtin_name(builtin: Builtin) -> &'static str {
     }
 }
 
-/// Calls `visit` for each declared type inside a type, with whether it is in a list.
-fn walk_by_value(ty: &CType, in_list: bool, visit: &mut impl FnMut(TypeId, bool)) {
+/// The declared types of which a value is inside one of this type.
+fn held(ty: &CType) -> Vec<TypeId> {
     match ty {
-        CType::Named(id) => visit(*id, in_list),
-        CType::List(item) => walk_by_value(item, true, visit),
-        CType::Option(item) | CType::Array(item, _) => walk_by_value(item, in_list, visit),
-        CType::Tuple(items) => items
-            .iter()
-            .for_each(|item| walk_by_value(item, in_list, visit)),
-        CType::Builtin(_) | CType::Inline(..) | CType::Parameter(_) | CType::Endpoint(_) => {}
+        CType::Named(id) => vec![*id],
+        CType::Option(item) | CType::Array(item, _) => held(item),
+        CType::Tuple(items) => items.iter().flat_map(held).collect(),
+        CType::Builtin(_)
+        | CType::Inline(..)
+        | CType::List(_)
+        | CType::Parameter(_)
+        | CType::Endpoint(_) => Vec::new(),
     }
 }
