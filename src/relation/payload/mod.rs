@@ -8,7 +8,9 @@ mod words;
 
 use super::shape::{Node, Origin, Shape, Shapes, matches};
 use crate::diagnostic::Label;
-use crate::protocol::{Definition, Entry, Message, Parameter, State, Type, TypeDeclaration};
+use crate::protocol::{
+    Definition, Entry, Field, Message, Parameter, State, Type, TypeDeclaration, Variant,
+};
 use crate::source::Span;
 use std::collections::HashSet;
 use words::{turn_label, values};
@@ -116,11 +118,8 @@ pub fn part<'a>(
             span: entry.ty_span,
             written: Some((&entry.ty, 0)),
         };
-        search.pairs.push(Pair {
-            sides: [here(node, our), here(other, their)],
-            step: Step::Entry(our, their),
-            within: None,
-        });
+        let sides = [here(node, our), here(other, their)];
+        search.push(None, sides, Step::Entry(our, their));
     }
     let mut at = 0;
     while at < search.pairs.len() {
@@ -172,11 +171,11 @@ impl<'a> Search<'a, '_> {
                 let ours = program(Origin::Left).ty(our);
                 let theirs = program(Origin::Right).ty(their);
                 match (&ours.definition, &theirs.definition) {
-                    (Definition::Struct(_), Definition::Struct(_)) => {
-                        self.compare_structs(at, ours, theirs)
+                    (Definition::Struct(our), Definition::Struct(their)) => {
+                        self.compare_structs(at, [ours, theirs], [our, their])
                     }
-                    (Definition::Enum(_), Definition::Enum(_)) => {
-                        self.compare_enums(at, ours, theirs)
+                    (Definition::Enum(our), Definition::Enum(their)) => {
+                        self.compare_enums(at, [ours, theirs], [our, their])
                     }
                     (
                         Definition::Alias(_)
@@ -226,11 +225,7 @@ impl<'a> Search<'a, '_> {
         let (Some((name, ours)), Some((_, theirs))) = (ours, theirs) else {
             return false;
         };
-        self.pairs.push(Pair {
-            sides: [ours, theirs],
-            step: Step::Meaning(name),
-            within: Some(at),
-        });
+        self.push(Some(at), [ours, theirs], Step::Meaning(name));
         true
     }
 
@@ -258,12 +253,16 @@ impl<'a> Search<'a, '_> {
         if name != other || !self.looked_into.insert((left.node, right.node)) {
             return false;
         }
-        self.pairs.push(Pair {
-            sides: [ours, theirs],
-            step: Step::Meaning(name),
-            within: Some(at),
-        });
+        self.push(Some(at), [ours, theirs], Step::Meaning(name));
         true
+    }
+
+    fn push(&mut self, within: Option<usize>, sides: [Here<'a>; 2], step: Step<'a>) {
+        self.pairs.push(Pair {
+            sides,
+            step,
+            within,
+        });
     }
 
     /// Adds a part that is written inside the type at the same location.
@@ -293,12 +292,7 @@ impl<'a> Search<'a, '_> {
                 ..here
             }
         });
-        let within = Some(at);
-        self.pairs.push(Pair {
-            sides,
-            step,
-            within,
-        });
+        self.push(Some(at), sides, step);
     }
 
     /// Adds a part that has a location of its own.
@@ -308,36 +302,20 @@ impl<'a> Search<'a, '_> {
             span,
             written: None,
         });
-        let within = Some(at);
-        self.pairs.push(Pair {
-            sides,
-            step,
-            within,
-        });
+        self.push(Some(at), sides, step);
     }
 
     fn compare_structs(
         &mut self,
         at: usize,
-        ours: &'a TypeDeclaration,
-        theirs: &'a TypeDeclaration,
+        declared: [&'a TypeDeclaration; 2],
+        fields: [&'a [Field]; 2],
     ) -> Option<[Label; 2]> {
-        let (Definition::Struct(our_fields), Definition::Struct(their_fields)) =
-            (&ours.definition, &theirs.definition)
-        else {
-            return None;
-        };
-        let names = |fields: &'a [crate::protocol::Field]| {
-            let names = fields
-                .iter()
-                .map(|field| (field.name.text(), field.name.span));
-            names.collect::<Vec<_>>()
-        };
-        let names = [names(our_fields), names(their_fields)];
-        if let Some(labels) = self.names_differ(at, [ours, theirs], &names, "field") {
+        let names = fields.map(|all| all.iter().map(|field| &field.name).collect());
+        if let Some(labels) = self.names_differ(at, declared, &names, "field") {
             return Some(labels);
         }
-        for (our, their) in our_fields.iter().zip(their_fields) {
+        for (our, their) in fields[0].iter().zip(fields[1]) {
             let sides = [(Origin::Left, our), (Origin::Right, their)];
             let sides = sides
                 .map(|(origin, field)| (self.shapes.lower(origin, &field.ty, &[]), field.ty_span));
@@ -349,32 +327,17 @@ impl<'a> Search<'a, '_> {
     fn compare_enums(
         &mut self,
         at: usize,
-        ours: &'a TypeDeclaration,
-        theirs: &'a TypeDeclaration,
+        declared: [&'a TypeDeclaration; 2],
+        variants: [&'a [Variant]; 2],
     ) -> Option<[Label; 2]> {
-        let (Definition::Enum(our_variants), Definition::Enum(their_variants)) =
-            (&ours.definition, &theirs.definition)
-        else {
-            return None;
-        };
-        let names = |variants: &'a [crate::protocol::Variant]| {
-            let names = variants.iter();
-            let names = names.map(|variant| (variant.name.text(), variant.name.span));
-            names.collect::<Vec<_>>()
-        };
-        let names = [names(our_variants), names(their_variants)];
-        if let Some(labels) = self.names_differ(at, [ours, theirs], &names, "variant") {
+        let names = variants.map(|all| all.iter().map(|variant| &variant.name).collect());
+        if let Some(labels) = self.names_differ(at, declared, &names, "variant") {
             return Some(labels);
         }
-        for (our, their) in our_variants.iter().zip(their_variants) {
+        for (our, their) in variants[0].iter().zip(variants[1]) {
             let variant = our.name.text();
             if our.entries.len() != their.entries.len() {
-                return Some([our, their].map(|variant| {
-                    Label::new(
-                        variant.name.span,
-                        values(variant.name.text(), &variant.entries),
-                    )
-                }));
+                return Some([our, their].map(|own| values(&own.name, &own.entries)));
             }
             for (our, their) in our.entries.iter().zip(&their.entries) {
                 let sides = [(Origin::Left, our), (Origin::Right, their)];
@@ -437,12 +400,7 @@ impl<'a> Search<'a, '_> {
             let messages = messages.map(|(node, at)| (node, at, self.shapes.message(node, at)));
             let counts = messages.map(|(_, _, message)| message.entries.len());
             if counts[0] != counts[1] {
-                return Some(messages.map(|(_, _, message)| {
-                    Label::new(
-                        message.name.span,
-                        values(message.name.text(), &message.entries),
-                    )
-                }));
+                return Some(messages.map(|(_, _, own)| values(&own.name, &own.entries)));
             }
             let entries =
                 messages.map(|(node, _, message)| self.shapes.entries_of(node, &message.entries));

@@ -2,6 +2,7 @@
 
 use super::{Here, SIDES, Search, Step};
 use crate::diagnostic::{Label, counted};
+use crate::name::Name;
 use crate::protocol::text::builtin_word;
 use crate::protocol::{Definition, Direction, Entry, Side, State, TypeDeclaration};
 use crate::relation::Origin;
@@ -15,21 +16,22 @@ impl<'a> Search<'a, '_> {
         &self,
         at: usize,
         declared: [&TypeDeclaration; 2],
-        names: &[Vec<(&'a str, Span)>; 2],
+        names: &[Vec<&Name>; 2],
         what: &str,
     ) -> Option<[Label; 2]> {
-        let lacks = |names: &[(&str, Span)], name: &str| names.iter().all(|(own, _)| *own != name);
+        let lacks =
+            |names: &[&Name], name: &Name| names.iter().all(|own| own.text() != name.text());
         let only = |side: usize| {
             let mut own = names[side].iter();
-            own.find(|(name, _)| lacks(&names[1 - side], name))
+            own.find(|name| lacks(&names[1 - side], name))
         };
         let path = SIDES.map(|origin| self.label_path(at, origin));
         let labels = match [only(0), only(1)] {
             [Some(left), Some(right)] => [left, right]
-                .map(|(name, span)| Label::new(*span, format!("has the {what} `{name}` here"))),
-            [Some((name, span)), None] | [None, Some((name, span))] => {
+                .map(|name| Label::new(name.span, format!("has the {what} `{name}` here"))),
+            [Some(name), None] | [None, Some(name)] => {
                 let is_left = only(0).is_some();
-                let having = Label::new(*span, format!("has the {what} `{name}` here"));
+                let having = Label::new(name.span, format!("has the {what} `{name}` here"));
                 let lacking = Label::new(
                     declared[usize::from(is_left)].name.span,
                     format!("has no {what} `{name}` here"),
@@ -42,14 +44,10 @@ impl<'a> Search<'a, '_> {
             }
             [None, None] => {
                 let mut places = names[0].iter().zip(&names[1]).enumerate();
-                let (position, (left, right)) =
-                    places.find(|(_, (left, right))| left.0 != right.0)?;
-                [left, right].map(|(name, span)| {
-                    Label::new(
-                        *span,
-                        format!("has `{name}` as {what} {} here", position + 1),
-                    )
-                })
+                let (at, (left, right)) =
+                    places.find(|(_, (left, right))| left.text() != right.text())?;
+                let words = |name| format!("has `{name}` as {what} {} here", at + 1);
+                [left, right].map(|name| Label::new(name.span, words(name)))
             }
         };
         let mut path = path.into_iter();
@@ -261,9 +259,10 @@ pub(super) fn turn_label(state: Option<&State>, span: Span) -> Label {
 }
 
 /// How many values a message or a variant has.
-pub(super) fn values(name: &str, entries: &[Entry]) -> String {
-    match entries.len() {
-        0 => format!("`{name}` has no values here"),
-        many => format!("`{name}` has {} here", counted(many, "value")),
-    }
+pub(super) fn values(name: &Name, entries: &[Entry]) -> Label {
+    let count = match entries.len() {
+        0 => "no values".to_owned(),
+        many => counted(many, "value"),
+    };
+    Label::new(name.span, format!("`{name}` has {count} here"))
 }
