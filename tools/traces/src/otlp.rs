@@ -12,64 +12,42 @@ use std::borrow::Cow;
 #[serde(rename_all = "camelCase", default)]
 struct Document<'a> {
     #[serde(borrow)]
-    resource_spans: Vec<ResourceSpans<'a>>,
-    resource_logs: Vec<ResourceLogs<'a>>,
+    resource_spans: Vec<Resource<'a>>,
+    resource_logs: Vec<Resource<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ResourceSpans<'a> {
+#[serde(default)]
+struct Resource<'a> {
     #[serde(borrow)]
     resource: Attributed<'a>,
-    scope_spans: Vec<ScopeSpans<'a>>,
+    #[serde(rename = "scopeSpans", alias = "scopeLogs")]
+    scopes: Vec<Scope<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ScopeSpans<'a> {
-    #[serde(borrow)]
-    spans: Vec<Span<'a>>,
+#[serde(default)]
+struct Scope<'a> {
+    #[serde(borrow, rename = "spans", alias = "logRecords")]
+    records: Vec<Record<'a>>,
 }
 
+/// A span, an event of one, or a record of a log.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Span<'a> {
+struct Record<'a> {
     #[serde(borrow)]
     span_id: Option<Text<'a>>,
-    attributes: Vec<Attribute<'a>>,
-    events: Vec<SpanEvent<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct SpanEvent<'a> {
-    #[serde(borrow)]
     name: Option<Text<'a>>,
-    attributes: Vec<Attribute<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ResourceLogs<'a> {
-    #[serde(borrow)]
-    resource: Attributed<'a>,
-    scope_logs: Vec<ScopeLogs<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ScopeLogs<'a> {
-    #[serde(borrow)]
-    log_records: Vec<LogRecord<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct LogRecord<'a> {
-    #[serde(borrow)]
-    span_id: Option<Text<'a>>,
     body: Option<Value<'a>>,
     attributes: Vec<Attribute<'a>>,
+    events: Vec<Record<'a>>,
+}
+
+impl<'a> Resource<'a> {
+    fn records(&self) -> impl Iterator<Item = &Record<'a>> {
+        self.scopes.iter().flat_map(|scope| &scope.records)
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -136,7 +114,7 @@ pub fn events(document: &[u8], log: Option<Side>) -> Result<Vec<Event<'_>>, Prob
         serde_json::from_slice(document).map_err(|error| Problem::of(&error))?;
     let mut events = Vec::new();
     for resource in &document.resource_spans {
-        for span in resource.scope_spans.iter().flat_map(|scope| &scope.spans) {
+        for span in resource.records() {
             for event in &span.events {
                 let lists: [&[_]; 3] = [
                     &event.attributes,
@@ -149,11 +127,7 @@ pub fn events(document: &[u8], log: Option<Side>) -> Result<Vec<Event<'_>>, Prob
         }
     }
     for resource in &document.resource_logs {
-        for record in resource
-            .scope_logs
-            .iter()
-            .flat_map(|scope| &scope.log_records)
-        {
+        for record in resource.records() {
             let lists: [&[_]; 2] = [&record.attributes, &resource.resource.attributes];
             let name = record.body.as_ref().and_then(Value::text);
             events.extend(event_of(&lists, name, record.span_id.as_ref(), log)?);
