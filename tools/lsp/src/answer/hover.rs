@@ -10,7 +10,7 @@ use duologue::languages::public_names::PublicNames;
 use duologue::languages::{Options, Target, public_names};
 use duologue::protocol::text::bounded_type_text;
 use duologue::protocol::{
-    Definition, Docs, Next, Protocol, ProtocolId, Referent, Side, State, StateId, TypeId,
+    Definition, Docs, Next, Protocol, ProtocolId, Referent, Side, StateId, TypeId,
 };
 use duologue::source::Span;
 use std::fmt::Write as _;
@@ -62,9 +62,9 @@ impl About<'_> {
         let program = self.snapshot.program();
         let written = || self.snapshot.compilation.sources.slice(span);
         Some(match referent {
-            Referent::Protocol(id) => self.protocol(id, None)?,
+            Referent::Protocol(id) => self.protocol(id, None),
             Referent::Instance(id) => {
-                let instance = program.instances.get(id.index())?;
+                let instance = program.instance(id);
                 let head = format!(
                     "proto! {} = {}",
                     instance.name,
@@ -72,15 +72,14 @@ impl About<'_> {
                 );
                 with_docs(code(&head), &instance.docs)
                     + "\n"
-                    + &self.protocol(instance.protocol, Some(id.index()))?
+                    + &self.protocol(instance.protocol, Some(id.index()))
             }
-            Referent::State(protocol, state) => self.state(protocol, state)?,
-            Referent::Message(protocol, state, at) => self.message(protocol, state, at as usize)?,
+            Referent::State(protocol, state) => self.state(protocol, state),
+            Referent::Message(protocol, state, at) => self.message(protocol, state, at as usize),
             Referent::Entry(protocol, state, message, at) => {
-                let protocol = program.protocols.get(protocol.index())?;
-                let state = protocol.states.get(state.index())?;
-                let message = state.messages.get(message as usize)?;
-                let entry = message.entries.get(at as usize)?;
+                let state = program.protocol(protocol).state(state);
+                let message = &state.messages[message as usize];
+                let entry = &message.entries[at as usize];
                 let ty = bounded_type_text(program, &state.parameters, &entry.ty, &entry.lengths);
                 code(&format!("{}: {ty}", entry.name))
                     + &format!(
@@ -89,45 +88,43 @@ impl About<'_> {
                     )
             }
             Referent::Parameter(protocol, state, at) => {
-                let protocol = program.protocols.get(protocol.index())?;
-                let state = protocol.states.get(state.index())?;
-                let parameter = state.parameters.get(at as usize)?;
+                let state = program.protocol(protocol).state(state);
+                let parameter = &state.parameters[at as usize];
                 format!(
                     "`{}` is a type parameter of state `{}`\n",
                     parameter.name, state.name
                 )
             }
-            Referent::Type(id) => self.ty(id)?,
+            Referent::Type(id) => self.ty(id),
             Referent::Field(ty, at) => {
-                let declared = program.types.get(ty.index())?;
+                let declared = program.ty(ty);
                 let Definition::Struct(fields) = &declared.definition else {
                     return None;
                 };
-                let field = fields.get(at as usize)?;
+                let field = &fields[at as usize];
                 let ty = bounded_type_text(program, &[], &field.ty, &field.lengths);
                 let head = code(&format!("{}: {ty}", field.name));
                 with_docs(head, &field.docs) + &format!("\nA field of `{}`\n", declared.name)
             }
             Referent::Variant(ty, at) => {
-                let declared = program.types.get(ty.index())?;
+                let declared = program.ty(ty);
                 let Definition::Enum(variants) = &declared.definition else {
                     return None;
                 };
-                let variant = variants.get(at as usize)?;
+                let variant = &variants[at as usize];
                 let head = format!("`{}` is a variant of `{}`\n", variant.name, declared.name);
                 with_docs(head, &variant.docs)
             }
             Referent::Value(ty, variant, at) => {
-                let declared = program.types.get(ty.index())?;
-                let Definition::Enum(variants) = &declared.definition else {
+                let Definition::Enum(variants) = &program.ty(ty).definition else {
                     return None;
                 };
-                let entry = variants.get(variant as usize)?.entries.get(at as usize)?;
+                let entry = &variants[variant as usize].entries[at as usize];
                 let ty = bounded_type_text(program, &[], &entry.ty, &entry.lengths);
                 code(&format!("{}: {ty}", entry.name))
             }
             Referent::Bound(id) => {
-                let bound = program.bounds.get(id.index())?;
+                let bound = program.bound(id);
                 let mut text = code(&format!("extern bound {}", bound.name));
                 for (language, mapping) in bound.mappings.iter() {
                     let _ = write!(text, "\nin {}: `{}`\n", language.title, mapping.name);
@@ -169,12 +166,11 @@ impl About<'_> {
         })
     }
 
-    fn protocol(&self, id: ProtocolId, instance: Option<usize>) -> Option<String> {
-        let program = self.snapshot.program();
-        let protocol = program.protocols.get(id.index())?;
+    fn protocol(&self, id: ProtocolId, instance: Option<usize>) -> String {
+        let protocol = self.snapshot.program().protocol(id);
         let mut text = with_docs(code(&format!("proto! {}", protocol.name)), &protocol.docs);
         if protocol.states.is_empty() {
-            return Some(text);
+            return text;
         }
         if let Some(first) = protocol.start().active_side() {
             let _ = write!(
@@ -193,13 +189,12 @@ impl About<'_> {
             let name = &found?.as_ref()?.name;
             Some(format!("- {}: `{name}`\n", target.name()))
         });
-        Some(text)
+        text
     }
 
-    fn state(&self, id: ProtocolId, at: StateId) -> Option<String> {
-        let program = self.snapshot.program();
-        let protocol = program.protocols.get(id.index())?;
-        let state = protocol.states.get(at.index())?;
+    fn state(&self, id: ProtocolId, at: StateId) -> String {
+        let protocol = self.snapshot.program().protocol(id);
+        let state = protocol.state(at);
         let sources = &self.snapshot.compilation.sources;
         let direction = state
             .direction
@@ -240,16 +235,16 @@ impl About<'_> {
         };
         text += &capacity(protocol);
         text += &self.operations(id, protocol, at);
-        Some(text)
+        text
     }
 
     fn dialogue(&self, protocol: &Protocol, steps: &[Step]) -> String {
         let sources = &self.snapshot.compilation.sources;
-        let shown = steps.iter().take(STEPS).filter_map(|step| {
-            let state = protocol.states.get(step.state.index())?;
+        let shown = steps.iter().take(STEPS).map(|step| {
+            let state = protocol.state(step.state);
             let side = state.active_side().map_or("", Side::word);
-            let message = state.messages.get(step.message)?;
-            Some(format!("{side} `{}`", message_text(message, sources)))
+            let message = message_text(&state.messages[step.message], sources);
+            format!("{side} `{message}`")
         });
         let mut shown: Vec<String> = shown.collect();
         if steps.len() > STEPS {
@@ -295,11 +290,9 @@ impl About<'_> {
         }
     }
 
-    fn message(&self, id: ProtocolId, at: StateId, position: usize) -> Option<String> {
-        let program = self.snapshot.program();
-        let protocol = program.protocols.get(id.index())?;
-        let state: &State = protocol.states.get(at.index())?;
-        let message = state.messages.get(position)?;
+    fn message(&self, id: ProtocolId, at: StateId, position: usize) -> String {
+        let state = self.snapshot.program().protocol(id).state(at);
+        let message = &state.messages[position];
         let head = message_text(message, &self.snapshot.compilation.sources);
         let next = match &message.next {
             Next::Error => "_".to_owned(),
@@ -322,12 +315,12 @@ impl About<'_> {
                 "- {target}: `{send}` sends it, `{received}` is received\n"
             ))
         });
-        Some(text)
+        text
     }
 
-    fn ty(&self, id: TypeId) -> Option<String> {
+    fn ty(&self, id: TypeId) -> String {
         let program = self.snapshot.program();
-        let declared = program.types.get(id.index())?;
+        let declared = program.ty(id);
         let name = &declared.name;
         let mut text = match &declared.definition {
             Definition::Alias(ty) => {
@@ -365,7 +358,7 @@ impl About<'_> {
             let found = names.types.get(id.index())?.as_ref()?;
             Some(format!("- {}: `{found}`\n", target.name()))
         });
-        Some(text)
+        text
     }
 }
 

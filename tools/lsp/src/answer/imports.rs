@@ -53,7 +53,8 @@ pub fn import(text: &str, path: &str) -> (Range<usize>, String) {
     }
 }
 
-fn line_break(text: &str) -> &'static str {
+/// How the lines of a text end.
+pub fn line_break(text: &str) -> &'static str {
     match text.contains("\r\n") {
         true => "\r\n",
         false => "\n",

@@ -1,6 +1,6 @@
 //! Repairs that `check` does not propose, because they are for an editor: a person sees at once what they do.
 
-use super::imports::{Elsewhere, import};
+use super::imports::{Elsewhere, import, line_break};
 use super::snapshot::Snapshot;
 use duologue::check::rule;
 use duologue::diagnostic::{Diagnostic, Help};
@@ -101,11 +101,7 @@ fn state(tree: &Tree<'_>, at: &Range<usize>) -> Option<(Range<usize>, String)> {
     let indent = indentation(tree.text, *own).unwrap_or("    ");
     let end = own.range().end;
     let state = format!("\n\n{indent}{name}:{direction} {{\n{indent}    done -> !\n{indent}}}");
-    let state = match tree.text.contains("\r\n") {
-        true => state.replace('\n', "\r\n"),
-        false => state,
-    };
-    Some((end..end, state))
+    Some((end..end, state.replace('\n', line_break(tree.text))))
 }
 
 /// Where to put the attribute that allows a rule at the item whose attributes set its level.
@@ -127,8 +123,7 @@ fn allowed(tree: &Tree<'_>, finding: &Diagnostic) -> Option<(Range<usize>, Strin
     let start = node.range().start;
     let attribute = format!("#[allow({})]", finding.rule);
     let after = match indentation(tree.text, node) {
-        Some(indent) if tree.text.contains("\r\n") => format!("\r\n{indent}"),
-        Some(indent) => format!("\n{indent}"),
+        Some(indent) => line_break(tree.text).to_owned() + indent,
         None => " ".to_owned(),
     };
     Some((start..start, attribute + &after.replace('\u{feff}', "")))
