@@ -45,23 +45,11 @@ pub struct Sources {
     #[command(flatten)]
     config: config::Choice,
     #[command(flatten)]
-    reports: Reports,
+    pub reports: Reports,
     #[command(flatten)]
     levels: Levels,
     #[arg(skip)]
     leaves_out_unreadable: bool,
-}
-
-impl Sources {
-    /// Whether findings become annotations of a workflow of GitHub.
-    pub fn annotates(&self) -> bool {
-        self.reports.annotates()
-    }
-
-    /// Whether a report is asked for.
-    pub fn has_reports(&self) -> bool {
-        self.reports.is_any()
-    }
 }
 
 /// How findings look.
@@ -196,11 +184,9 @@ impl Sources {
 impl Format {
     /// Prints a result for people, which only accompanies findings for programs.
     pub fn accompany(self, text: String, terminal: &Terminal) -> Outcome {
-        match self {
-            Format::Human => terminal.print(text),
-            Format::Short | Format::Json | Format::Sarif | Format::Junit | Format::Github => {
-                terminal.tell(text)
-            }
+        match self == Format::Human {
+            true => terminal.print(text),
+            false => terminal.tell(text),
         }
     }
 

@@ -1,5 +1,7 @@
 //! What a program's registry says about its sessions. It comes from outside, so its size is bounded, and nothing in it is obeyed.
 
+#[cfg(unix)]
+use crate::socket;
 use duologue_project::Failure;
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -186,19 +188,13 @@ fn from_socket(path: &str) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut part = vec![0; 64 << 10];
     loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(late());
-        }
-        socket.set_read_timeout(Some(left))?;
-        match socket.read(&mut part) {
+        match socket::read(&mut socket, &mut part, deadline) {
             Ok(0) => return Ok(bytes),
             Ok(count) => {
                 bytes.extend_from_slice(&part[..count]);
                 bytes = within_bounds(bytes)?;
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(late()),
+            Err(error) if socket::is_late(&error) => return Err(late()),
             Err(error) => return Err(error),
         }
     }

@@ -23,6 +23,13 @@ impl Html {
         html
     }
 
+    /// A link within the site.
+    pub fn linked(address: &str, text: &str) -> Html {
+        let mut html = Html::default();
+        html.link(address, text);
+        html
+    }
+
     /// Markup that is known to be well formed.
     pub fn markup(markup: String) -> Html {
         Html(markup)

@@ -128,7 +128,7 @@ impl Gen {
             let replies = self.plugins.run(&mut compilation, &options)?;
             Ok((compilation, replies))
         };
-        let annotates = self.sources.annotates();
+        let annotates = self.sources.reports.annotates();
         let sources = self.sources.leaving_out_unreadable();
         let (format, findings) = (self.style.format, Findings::Aside);
         let (compiled, replies) = sources.compile_by(

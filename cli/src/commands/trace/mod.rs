@@ -126,7 +126,7 @@ impl Trace {
                 "`--follow` prints findings one by one: use it with `--format human` or `short`"
             );
         }
-        if self.follow && self.sources.has_reports() {
+        if self.follow && self.sources.reports.is_any() {
             bail_usage!("`--follow` prints findings one by one: it cannot be used with `--report`");
         }
         let stdin = self.logs.iter().map(|log| logs::named(log).1);

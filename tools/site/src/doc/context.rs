@@ -51,12 +51,12 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The names in a range of a text.
     /// The name of a declaration of a file, with its package.
     pub fn full_name(&self, file: FileId, name: &Name) -> String {
         self.program.full_name(file, name.text())
     }
 
+    /// The names in a range of a text.
     pub fn uses_in(&self, span: Span) -> &[Use] {
         let start = (span.source, span.start);
         let from = self
@@ -120,14 +120,11 @@ impl<'a> Context<'a> {
 
     /// `bank.proto:9`, linked to the line.
     pub fn place(&self, span: Span) -> Html {
-        let mut html = Html::default();
-        if let (Some(file), Some(address)) =
-            (self.files.get(&span.source), self.source_address(span))
-        {
-            let path = &self.program.files[*file].path;
-            html.link(&address, &format!("{path}:{}", self.line(span)));
-        }
-        html
+        let linked = |address: String| {
+            let path = &self.program.files[self.files[&span.source]].path;
+            Html::linked(&address, &format!("{path}:{}", self.line(span)))
+        };
+        self.source_address(span).map_or_else(Html::default, linked)
     }
 
     /// A range of a text on one line, with its names linked.
@@ -212,10 +209,8 @@ impl<'a> Context<'a> {
 
     /// A state, linked.
     pub fn state(&self, protocol: ProtocolId, state: StateId) -> Html {
-        let mut html = Html::default();
         let name = &self.program.protocol(protocol).state(state).name;
-        html.link(self.addresses.state(protocol, state), name.text());
-        html
+        Html::linked(self.addresses.state(protocol, state), name.text())
     }
 
     pub fn docs(&self, docs: &Docs) -> Html {

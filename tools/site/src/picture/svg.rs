@@ -105,7 +105,7 @@ fn body(text: &mut String, picture: &Picture, layout: &Layout, links: Option<Lin
                         Html::text(&address)
                     );
                 }
-                text.push_str(&rectangle(area, &class, 8.0));
+                text.push_str(&rectangle(area, &class));
                 let both = [name.clone(), turn.clone()];
                 lines(text, area, &both, None, links.map(|_| &[][..]));
                 if links.is_some() {
@@ -160,20 +160,11 @@ fn lines(
     }
 }
 
-fn rectangle(area: &Area, class: &str, radius: f64) -> String {
+fn rectangle(area: &Area, class: &str) -> String {
     let (x, y) = (area.x - area.width / 2.0, area.y - area.height / 2.0);
-    let round = match radius > 0.0 {
-        true => format!(" rx=\"{}\"", number(radius)),
-        false => String::new(),
-    };
-    let (x, y, w, h) = (
-        number(x),
-        number(y),
-        number(area.width),
-        number(area.height),
-    );
+    let [x, y, w, h] = [x, y, area.width, area.height].map(number);
     let class = class.trim_end();
-    format!("<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"{round}/>\n")
+    format!("<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" rx=\"8\"/>\n")
 }
 
 /// A path of Bézier curves. Those that are straight are lines.

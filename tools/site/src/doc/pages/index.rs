@@ -49,13 +49,13 @@ pub fn page(
     let pages = pages(context);
     let changes = compared.iter().map(|compared| {
         let full_name = &compared.verdict.name;
-        let mut name = Html::default();
-        match pages.get(full_name) {
-            Some(page) => name.link(page, full_name),
-            None => name.push(full_name),
+        ChangeView {
+            name: match pages.get(full_name) {
+                Some(page) => Html::linked(page, full_name),
+                None => Html::text(full_name),
+            },
+            words: compared.verdict.outcome.words(),
         }
-        let words = compared.verdict.outcome.words();
-        ChangeView { name, words }
     });
     let template = Index {
         title,
@@ -88,14 +88,10 @@ fn folders(context: &Context<'_>) -> Vec<Folder> {
     for (index, file) in context.program.files.iter().enumerate() {
         let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let [protocols, others, files] = folders.entry(folder).or_default();
-        let row = |kind: &str, address: &str, name: &str, docs: &Docs| {
-            let mut html = Html::default();
-            html.link(address, name);
-            Row {
-                kind: kind.to_owned(),
-                name: html,
-                summary: Html::text(&first_sentence(&summary(docs))),
-            }
+        let row = |kind: &str, address: &str, name: &str, docs: &Docs| Row {
+            kind: kind.to_owned(),
+            name: Html::linked(address, name),
+            summary: Html::text(&first_sentence(&summary(docs))),
         };
         for id in &file.protocols {
             let protocol = context.program.protocol(*id);

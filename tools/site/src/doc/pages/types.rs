@@ -116,19 +116,18 @@ pub fn page(context: &Context<'_>, id: TypeId, users: &Users) -> Page {
 }
 
 fn used_by(context: &Context<'_>, user: User) -> Html {
-    let mut html = Html::default();
     match user {
-        User::State(protocol, state) => {
-            html.link(
-                context.addresses.protocol(protocol),
-                context.program.protocol(protocol).name.text(),
-            );
+        User::State(id, state) => {
+            let name = context.program.protocol(id).name.text();
+            let mut html = Html::linked(context.addresses.protocol(id), name);
             html.push(" / ");
-            html.add(&context.state(protocol, state));
+            html.add(&context.state(id, state));
+            html
         }
-        User::Type(id) => html.link(context.addresses.ty(id), context.program.ty(id).name.text()),
+        User::Type(id) => {
+            Html::linked(context.addresses.ty(id), context.program.ty(id).name.text())
+        }
     }
-    html
 }
 
 fn definition(
