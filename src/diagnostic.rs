@@ -277,6 +277,17 @@ pub fn quoted(names: impl IntoIterator<Item = impl fmt::Display>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
+/// `a`, `a or b`, or `a, b or c`.
+#[must_use]
+#[doc(hidden)]
+pub fn joined(words: &[String], with: &str) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} {with} {last}", first.join(", ")),
+    }
+}
+
 /// A number of bytes as protocol files write it: `40 B`, `64 KiB`.
 #[must_use]
 #[doc(hidden)]

@@ -124,9 +124,8 @@ impl<'a> CheckedProtocol<'a> {
     /// parameters, comes first.
     #[must_use]
     pub fn instantiations(self) -> Vec<(StateId, Vec<Type>)> {
-        let own = 0..self.protocol().start().parameters.len();
-        let own = own.map(|index| Type::Parameter(u32::try_from(index).expect("few parameters")));
-        self.instantiations_from(StateId::new(0), own.collect())
+        let own = self.protocol().start().own_arguments();
+        self.instantiations_from(StateId::new(0), own)
     }
 
     /// Each state that can be reached from `state` with these arguments, with the arguments it is reached with; `state` first.

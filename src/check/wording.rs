@@ -2,6 +2,7 @@
 
 pub use crate::protocol::text::type_text;
 
+use crate::diagnostic::joined;
 use crate::protocol::{Bound, Program};
 
 /// A bound's name.
@@ -17,14 +18,9 @@ pub fn bound_word(program: &Program, bound: Bound) -> &str {
 /// `a`, `a and b`, `a, b and c`, or `a, b, c and 4 more`.
 pub fn and(words: &[String]) -> String {
     const SHOWN: usize = 4;
-    match words {
-        [] => String::new(),
-        [only] => only.clone(),
-        [most @ .., last] if words.len() <= SHOWN => format!("{} and {last}", most.join(", ")),
-        _ => format!(
-            "{} and {} more",
-            words[..SHOWN - 1].join(", "),
-            words.len() + 1 - SHOWN
-        ),
+    if words.len() <= SHOWN {
+        return joined(words, "and");
     }
+    let (shown, more) = words.split_at(SHOWN - 1);
+    format!("{} and {} more", shown.join(", "), more.len())
 }

@@ -80,6 +80,11 @@ pub struct Program {
 }
 
 impl Program {
+    /// The files that were named as inputs, without those that only they import.
+    pub fn inputs(&self) -> impl Iterator<Item = &File> + Clone {
+        self.files.iter().filter(|file| file.is_input)
+    }
+
     /// The file with this id.
     #[must_use]
     pub fn file(&self, id: FileId) -> &File {
@@ -419,6 +424,13 @@ impl State {
     #[must_use]
     pub fn active_side(&self) -> Option<Side> {
         self.direction.map(Direction::active_side)
+    }
+
+    /// Its own type parameters, as arguments.
+    #[must_use]
+    pub fn own_arguments(&self) -> Vec<Type> {
+        let parameters = (0..).map(Type::Parameter);
+        parameters.take(self.parameters.len()).collect()
     }
 }
 

@@ -412,6 +412,14 @@ impl Type {
         found
     }
 
+    /// The number of types written in this type, which is one of them.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let mut count = 0;
+        self.walk(&mut |_| count += 1);
+        count
+    }
+
     /// The declared types that are named in this type, in the order written.
     #[must_use]
     pub fn named(&self) -> Vec<TypeId> {

@@ -1,7 +1,7 @@
 //! Explains failed parses.
 
 use super::declared::DeclaredNames;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, joined};
 use crate::name::nearest;
 use crate::source::{SourceId, Span};
 use duologue_grammar::{Node, Tree};
@@ -182,14 +182,13 @@ impl<'a> Context<'a> {
 
     fn general(&self) -> Diagnostic {
         let choices = self.choices();
-        let expected = match choices.as_slice() {
-            [] => return self.error(format!("{} is not expected here", self.what_is_found())),
-            [only] => only.clone(),
-            [first @ .., last] => format!("{} or {last}", first.join(", ")),
-        };
+        let found = self.what_is_found();
+        if choices.is_empty() {
+            return self.error(format!("{found} is not expected here"));
+        }
         let error = self.error(format!(
-            "expected {expected}, found {}",
-            self.what_is_found()
+            "expected {}, found {found}",
+            joined(&choices, "or")
         ));
         let keywords = self.signs().into_iter().filter(|sign| sign.len() > 2);
         match nearest(self.found, keywords) {

@@ -89,7 +89,7 @@ impl Named {
 /// The protocols of the input files, or only the one called `name`.
 pub fn select(checked: &CheckedProgram, name: Option<&str>) -> Result<Vec<ProtocolId>, Failure> {
     let program = checked.program();
-    let inputs = program.files.iter().filter(|file| file.is_input);
+    let inputs = program.inputs();
     let ids = inputs.flat_map(|file| file.protocols.iter().copied());
     let Some(name) = name else {
         return Ok(ids.collect());

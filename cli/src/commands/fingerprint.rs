@@ -34,7 +34,7 @@ impl Fingerprint {
         let options = Options::default();
         let (checked, _) = self.sources.checked(&self.paths, options, terminal)?;
         let program = checked.program();
-        for file in program.files.iter().filter(|file| file.is_input) {
+        for file in program.inputs() {
             let plain = file.protocols.iter().copied();
             let plain = plain.filter(|id| !program.protocol(*id).is_generic());
             let plain = plain.map(|id| (&program.protocol(id).name, View::of(program, id)));

@@ -133,12 +133,11 @@ fn too_small(protocol: &Protocol, sizes: &Sizes, findings: &mut Findings) {
 fn too_small_for_arguments(program: &Program, sizes: &Sizes, findings: &mut Findings) {
     let mut known = BTreeSet::new();
     for (at, protocol) in program.protocols.iter().enumerate() {
-        let own = 0..protocol
+        let own = protocol
             .states
             .first()
-            .map_or(0, |state| state.parameters.len());
-        let own = own.map(|index| Type::Parameter(u32::try_from(index).unwrap_or(u32::MAX)));
-        let found = too_small_from(protocol, sizes, own.collect(), None);
+            .map_or(Vec::new(), State::own_arguments);
+        let found = too_small_from(protocol, sizes, own, None);
         for one in found {
             known.insert((at, one.limit.span.start));
             findings.error(one.error(program));
@@ -246,7 +245,7 @@ fn too_small_from<'a>(
                 });
             }
             if let Some(next) = message.next.with(&arguments) {
-                let is_small = parts(&next.1) <= MOST_PARTS;
+                let is_small = next.1.iter().map(Type::count).sum::<usize>() <= MOST_PARTS;
                 let is_first = next.1.is_empty() || seen.len() < MOST_VISITS;
                 if fits(&next) && is_small && is_first && seen.insert(next.clone()) {
                     open.push((next, place.or(Some(message.next_span))));
@@ -255,14 +254,6 @@ fn too_small_from<'a>(
         }
     }
     found
-}
-
-fn parts(types: &[Type]) -> usize {
-    let mut count = 0;
-    for ty in types {
-        ty.walk(&mut |_| count += 1);
-    }
-    count
 }
 
 struct Seeker<'a> {

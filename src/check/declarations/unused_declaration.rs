@@ -22,7 +22,7 @@ fn find(subject: &Subject<'_>, findings: &mut Findings) {
     }
     let mut uses = Uses::of(program);
     meant(program, &mut uses);
-    for file in program.files.iter().filter(|file| file.is_input) {
+    for file in program.inputs() {
         if file.protocols.is_empty() && file.instances.is_empty() {
             continue;
         }

@@ -179,7 +179,7 @@ pub fn generate(checked: &CheckedProgram, options: &Options) -> Generated {
 /// Notes on generic protocols for which there is no C code, or no way to start a session in C.
 fn notes(checked: &CheckedProgram, units: &Units) -> Vec<String> {
     let program = checked.program();
-    let inputs = program.files.iter().filter(|file| file.is_input);
+    let inputs = program.inputs();
     let protocols = inputs.flat_map(|file| &file.protocols);
     let lacking = protocols.filter(|id| {
         let mut written = units.of_protocol(**id);

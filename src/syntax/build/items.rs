@@ -1,7 +1,7 @@
 //! Packages, imports, types, bounds and instances.
 use super::attributes::{self, Target};
 use super::{Builder, Parts};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, joined};
 use crate::name::{Name, nearest};
 use crate::protocol::{Docs, LANGUAGES, Language};
 use crate::syntax::ast::{Field, Import, Instance, Item, ItemKind, Mapping, Variant};
@@ -122,7 +122,10 @@ impl<'a> Builder<'a> {
             Some(language) if has_more && !language.takes_more => {
                 let titles = |takes_more| {
                     let found = LANGUAGES.iter().filter(|it| it.takes_more == takes_more);
-                    listed(found.map(|it| it.title.to_owned()))
+                    joined(
+                        &found.map(|it| it.title.to_owned()).collect::<Vec<_>>(),
+                        "and",
+                    )
                 };
                 let text = format!("`from` and `drop` are for {} only", titles(true));
                 let error = Diagnostic::syntax(span, text);
@@ -135,8 +138,8 @@ impl<'a> Builder<'a> {
                 let text = format!("there is no target `{other}`");
                 let error = Diagnostic::syntax(target.span, text);
                 let near = nearest(other, LANGUAGES.map(|it| it.word));
-                let words = listed(LANGUAGES.iter().map(|it| format!("`{}`", it.word)));
-                let otherwise = format!("the targets are {words}");
+                let words = LANGUAGES.map(|it| format!("`{}`", it.word));
+                let otherwise = format!("the targets are {}", joined(&words, "and"));
                 self.report(error.did_you_mean(target.span, near, otherwise));
             }
         }
@@ -178,15 +181,5 @@ impl<'a> Builder<'a> {
         let start = self.span(pair).start;
         let (docs, _, name) = self.head(start, attributes, Target::Part, &mut parts);
         (docs, name, parts)
-    }
-}
-
-/// `a`, `a and b`, or `a, b and c`
-fn listed(words: impl Iterator<Item = String>) -> String {
-    let words: Vec<String> = words.collect();
-    match words.as_slice() {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }

@@ -5,7 +5,7 @@
 
 use super::session::{Altered, Gap, KeptLine, Logged, Session, Wrong, index, shown};
 use super::table::{OVER, Refusal, Table, UNKNOWN};
-use duologue::diagnostic::{Diagnostic, Label, Level, counted};
+use duologue::diagnostic::{Diagnostic, Label, Level, counted, joined};
 use duologue::name::nearest;
 use duologue::protocol::Side;
 use duologue::source::{SourceId, Span};
@@ -309,12 +309,10 @@ fn place(table: &Table<'_>, state: u32) -> Option<Label> {
         names.truncate(MOST);
         names.push(format!("{more} more"));
     }
-    let last = names.pop()?;
-    let list = match names.is_empty() {
-        true => last,
-        false => format!("{} or {last}", names.join(", ")),
-    };
-    let text = format!("here the {side} may send {list}");
+    if names.is_empty() {
+        return None;
+    }
+    let text = format!("here the {side} may send {}", joined(&names, "or"));
     Some(Label::new(declared.name.span, text))
 }
 

@@ -59,8 +59,7 @@ impl Overview<'_> {
     }
 
     fn inputs(&self) -> impl Iterator<Item = (&str, &File)> {
-        let files = self.checked.program().files.iter();
-        let files = files.filter(|file| file.is_input);
+        let files = self.checked.program().inputs();
         files.map(|file| (self.sources.get(file.source).name(), file))
     }
 

@@ -273,8 +273,7 @@ impl Origins {
             mut files,
             manifest,
         } = tree;
-        let inputs = checked.program().files.iter();
-        let inputs = inputs.filter(|file| file.is_input);
+        let inputs = checked.program().inputs();
         let inputs: BTreeSet<String> = inputs.map(|file| file.path.clone()).collect();
         let paths = files.iter().map(|file| file.path.clone()).collect();
         let is_stale = |origin: &str| self.is_gone_or_read(origin);

@@ -182,7 +182,7 @@ impl Units {
         let mut queue = VecDeque::from([(state, arguments)]);
         while let Some((state, arguments)) = queue.pop_front() {
             let is_known = self.units[unit].position(state, &arguments).is_some();
-            if is_known || arguments.iter().map(parts).sum::<usize>() > PARTS {
+            if is_known || arguments.iter().map(Type::count).sum::<usize>() > PARTS {
                 continue;
             }
             for message in &protocol.state(state).messages {
@@ -423,11 +423,4 @@ fn is_small(program: &Program, ty: &Type, budget: &mut u32) -> bool {
             arguments.all(|argument| is_small(program, argument, budget))
         }
     }
-}
-
-/// How many types occur in a type, itself included.
-fn parts(ty: &Type) -> usize {
-    let mut count = 0;
-    ty.walk(&mut |_| count += 1);
-    count
 }

@@ -1,6 +1,7 @@
 //! Reads the values of a payload by its type.
 
 use super::value::{DEPTH, Fault, Value};
+use duologue::diagnostic::joined;
 use duologue::protocol::{
     Builtin, EndpointType, Entry, Field, Lengths, Limit, Part, Program, Shape, Type, Variant,
 };
@@ -229,7 +230,7 @@ impl<'a> Reader<'a> {
         };
         Err(Fault {
             at: start,
-            message: format!("expected {}, not {found}", any_of(&shown)),
+            message: format!("expected {}, not {found}", joined(&shown, "or")),
             words: words.iter().map(|word| word.as_ref().to_owned()).collect(),
         })
     }
@@ -420,14 +421,5 @@ fn bounded(at: usize, length: usize, unit: &str, most: Option<Limit>) -> Result<
             Err(Fault::new(at, words))
         }
         _ => Ok(()),
-    }
-}
-
-/// `a`, `a or b`, `a, b or c`.
-pub(super) fn any_of(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
 }

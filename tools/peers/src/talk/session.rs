@@ -1,7 +1,8 @@
 //! A session that is played message by message.
 
-use super::reader::{Reader, any_of};
+use super::reader::Reader;
 use super::value::{Fault, Value};
+use duologue::diagnostic::joined;
 use duologue::protocol::{Message, Program, Protocol, Side, State, StateId, Type};
 use duologue::relation::View;
 use std::fmt::{self, Display, Formatter};
@@ -87,10 +88,7 @@ impl<'p> Talk<'p> {
         let (program, protocol) = (view.program, view.program.protocol(view.protocol));
         let arguments = match view.instance {
             Some(instance) => instance.arguments.clone(),
-            None => (0..)
-                .map(Type::Parameter)
-                .take(protocol.start().parameters.len())
-                .collect(),
+            None => protocol.start().own_arguments(),
         };
         let mut talk = Talk {
             program,
@@ -248,7 +246,7 @@ impl<'p> Talk<'p> {
         let may = format!(
             "in the state `{}` the {side} may send {}",
             state.name,
-            any_of(&shown)
+            joined(&shown, "or")
         );
         let elsewhere = || {
             let mut states = self.protocol.states.iter();

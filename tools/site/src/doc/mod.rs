@@ -135,7 +135,7 @@ pub struct Playable {
 pub fn playable(checked: &CheckedProgram, sources: &Sources, options: &Options) -> Vec<Playable> {
     let context = Context::of(checked, sources, options);
     let program = checked.program();
-    let inputs = program.files.iter().filter(|file| file.is_input);
+    let inputs = program.inputs();
     let all = inputs.flat_map(|file| file.protocols.iter().map(move |id| (file, *id)));
     let playable = all.map(|(file, id)| {
         let protocol = program.protocol(id);

@@ -123,7 +123,7 @@ fn formatted(request: &Request) -> Result<Answer, String> {
 
 fn graph(request: &Request, checked: &CheckedProgram, sources: &Sources) -> Result<String, String> {
     let program = checked.program();
-    let inputs = program.files.iter().filter(|file| file.is_input);
+    let inputs = program.inputs();
     let mut all = inputs
         .flat_map(|file| &file.protocols)
         .map(|id| program.protocol(*id));
