@@ -6,6 +6,7 @@ use crate::args::{Findings, Sources, Style, TEMPLATE};
 use crate::output::answer::Answer;
 use crate::terminal::{ERROR, GOOD, NAME, QUIET, Terminal, WARNING, styled};
 use accept::Accepting;
+use askama::Template;
 use clap::{Args, ValueEnum};
 use duologue::compile::{Compilation, Request};
 use duologue::diagnostic::Level;
@@ -89,19 +90,12 @@ impl Breaking {
             }
             Compared::NewIsWrong => return Err(Failure::Findings),
         };
-        let shows_accepting = self.accept || terminal.verbose;
-        let lines = compared.verdicts.iter().zip(&compared.accepting);
-        let table: String = lines
-            .map(|(verdict, accepting)| {
-                let accepting = if shows_accepting {
-                    accepting.as_str()
-                } else {
-                    ""
-                };
-                text(verdict, terminal) + accepting
-            })
-            .collect();
-        format.accompany(table, terminal)?;
+        let verdicts = Verdicts {
+            compared: &compared,
+            shows_accepting: self.accept || terminal.verbose,
+            terminal,
+        };
+        format.accompany(verdicts.to_string(), terminal)?;
         if let [first, more @ ..] = &compared.unwritten[..] {
             let note = styled(WARNING, "note");
             let more = match more.len() {
@@ -188,83 +182,61 @@ fn comparison(
     for versions in versions(old_checked.program(), new_checked.program(), travel) {
         found.extend(versions.findings(require, moved));
         let mut line = String::new();
-        if let Fate::Kept(old, new, _) = versions.fate
-            && let Some(accepting) = Accepting::between(old, new)
-        {
-            found.extend(accepting.may.unsound(old, new));
-            line = accepting.words(added.contains(&versions.name));
-            if accepting.missing.is_some() {
-                compared.unwritten.push(versions.name.clone());
+        if let Fate::Kept(old, new, _) = versions.fate {
+            if let Some(accepting) = Accepting::between(old, new) {
+                found.extend(accepting.may.unsound(old, new));
+                line = accepting.words(added.contains(&versions.name));
+                if accepting.missing.is_some() {
+                    compared.unwritten.push(versions.name.clone());
+                }
+            }
+            if new.instance.is_none() {
+                let [old, new] = [old, new].map(|view| view.program.protocol(view.protocol));
+                let states = waits_more(old, new).into_iter();
+                let states = states.map(|state| format!("{}.{}", versions.name, state.name));
+                compared.waiting.extend(states);
             }
         }
         compared.accepting.push(line);
-        if let Fate::Kept(old, new, _) = versions.fate
-            && new.instance.is_none()
-        {
-            let [old, new] = [old, new].map(|view| view.program.protocol(view.protocol));
-            let states = waits_more(old, new).into_iter();
-            let states = states.map(|state| format!("{}.{}", versions.name, state.name));
-            compared.waiting.extend(states);
-        }
         compared.verdicts.push(Verdict::on(&versions));
     }
     new.diagnostics = found;
     Ok((new, Compared::Both(compared)))
 }
 
-/// The verdict for people, with the matrix unless every pair is sound.
-fn text(verdict: &Verdict, terminal: &Terminal) -> String {
-    let style = match verdict.outcome {
-        Outcome::Added => GOOD,
-        Outcome::Removed => ERROR,
-        Outcome::Kept { rollout, .. } => match rollout {
-            Rollout::Same | Rollout::AnyOrder => GOOD,
-            Rollout::ServerFirst | Rollout::ClientFirst => WARNING,
-            Rollout::Incompatible => ERROR,
-        },
-    };
-    let name = styled(NAME, &verdict.name);
-    let reason = if verdict.reason.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", verdict.reason)
-    };
-    let mut text = format!(
-        "{name}: {}{reason}\n",
-        styled(style, verdict.outcome.words())
-    );
-    if let Some(wire) = &verdict.wire {
-        let note = styled(WARNING, "note");
-        text += &format!(
-            "    {note}: between processes neither side may accept the other version: {wire}\n\
-             \x20         with `--wire` this is an error\n"
-        );
+/// The verdicts for people, each with the matrix unless every pair is sound.
+#[derive(Template)]
+#[template(path = "breaking.jinja")]
+struct Verdicts<'a> {
+    compared: &'a Comparison,
+    shows_accepting: bool,
+    terminal: &'a Terminal,
+}
+
+impl Verdicts<'_> {
+    fn style(verdict: &Verdict) -> anstyle::Style {
+        match verdict.outcome {
+            Outcome::Added => GOOD,
+            Outcome::Removed => ERROR,
+            Outcome::Kept { rollout, .. } => match rollout {
+                Rollout::Same | Rollout::AnyOrder => GOOD,
+                Rollout::ServerFirst | Rollout::ClientFirst => WARNING,
+                Rollout::Incompatible => ERROR,
+            },
+        }
     }
-    let Outcome::Kept {
-        old_client,
-        new_client,
-        ..
-    } = verdict.outcome
-    else {
-        return text;
-    };
-    let is_shown = terminal.verbose || !old_client || !new_client;
-    if is_shown && !terminal.quiet {
-        let cell = |is_sound: bool| {
-            if is_sound {
-                styled(GOOD, "sound")
-            } else {
-                styled(ERROR, "UNSOUND")
-            }
+
+    /// Whether old clients work with the new server, and new clients with the old one, if that is shown.
+    fn matrix(&self, verdict: &Verdict) -> Option<(bool, bool)> {
+        let Outcome::Kept {
+            old_client,
+            new_client,
+            ..
+        } = verdict.outcome
+        else {
+            return None;
         };
-        let head = format!("{:16}{:12}new server", "", "old server");
-        text += &format!("{}\n", styled(QUIET, head));
-        let mut row = |name: &str, with_old: bool, with_new: bool| {
-            let with_old = cell(with_old) + if with_old { "       " } else { "     " };
-            text += &format!("    {name:<12}{with_old}{}\n", cell(with_new));
-        };
-        row("old client", true, old_client);
-        row("new client", new_client, true);
+        let is_shown = self.terminal.verbose || !old_client || !new_client;
+        (is_shown && !self.terminal.quiet).then_some((old_client, new_client))
     }
-    text
 }

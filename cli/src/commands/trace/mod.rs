@@ -7,7 +7,8 @@ use crate::args::{Findings, Format, Sources, Style, TEMPLATE};
 use crate::interrupt;
 use crate::output::answer::Answer;
 use crate::output::progress::Progress;
-use crate::terminal::{GOOD, NAME, QUIET, Terminal, WARNING, styled};
+use crate::terminal::{ERROR, GOOD, NAME, QUIET, Terminal, WARNING, styled};
+use askama::Template;
 use clap::Args;
 use duologue::check::CheckedProgram;
 use duologue::compile::{Compilation, Request};
@@ -18,9 +19,8 @@ use duologue::protocol::FileId;
 use duologue::report::{self, counted};
 use duologue_project::baseline::checked;
 use duologue_project::{Failure, Outcome};
-use duologue_traces::{Checker, Finding, Mapping, Summary, Table, Tables};
+use duologue_traces::{Checker, Counts, Finding, Mapping, Summary, Table, Tables};
 use logs::{Log, Taken};
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -157,7 +157,10 @@ impl Trace {
         };
         let found = outcome;
         if !terminal.quiet {
-            let table: String = found.protocols.iter().map(text).collect();
+            let table = Sessions {
+                protocols: &found.protocols,
+            }
+            .to_string();
             format.accompany(table, terminal)?;
         }
         if found.more > 0 {
@@ -354,51 +357,26 @@ fn tables<'p>(program: &'p CheckedProgram, usual: Option<&str>) -> Result<Tables
     Ok(Tables::new(list, at))
 }
 
-/// The sessions of a protocol for people.
-fn text(summary: &Summary) -> String {
-    /// How many missing transitions are listed.
-    const MOST: usize = 20;
-    let mut text = format!(
-        "{}: {}, {}",
-        styled(NAME, &summary.name),
-        counted(summary.counts.sessions, "session"),
-        counted(summary.counts.messages, "message"),
-    );
-    let parts = [
-        (summary.counts.finished, "finished", GOOD),
-        (summary.counts.left, "left early", QUIET),
-        (summary.counts.unfinished, "unfinished", WARNING),
-        (summary.counts.partial, "seen in part", WARNING),
-        (summary.counts.wrong, "wrong", crate::terminal::ERROR),
-    ];
-    let parts = parts.iter().filter(|(count, ..)| *count > 0);
-    let parts = parts.map(|(count, words, style)| format!("{count} {}", styled(*style, words)));
-    let parts: Vec<String> = parts.collect();
-    if !parts.is_empty() {
-        let _ = write!(text, ": {}", parts.join(", "));
+/// How many missing transitions are listed.
+const MOST_MISSING: usize = 20;
+
+/// The sessions of protocols for people.
+#[derive(Template)]
+#[template(path = "trace.jinja")]
+struct Sessions<'a> {
+    protocols: &'a [Summary],
+}
+
+impl Sessions<'_> {
+    /// How many sessions ended in which way, for each way that occurs.
+    fn ends(counts: &Counts) -> impl Iterator<Item = (u64, &'static str, anstyle::Style)> {
+        let all = [
+            (counts.finished, "finished", GOOD),
+            (counts.left, "left early", QUIET),
+            (counts.unfinished, "unfinished", WARNING),
+            (counts.partial, "seen in part", WARNING),
+            (counts.wrong, "wrong", ERROR),
+        ];
+        all.into_iter().filter(|(count, ..)| *count > 0)
     }
-    if summary.counts.unnamed > 0 {
-        let lines = counted(summary.counts.unnamed, "line");
-        let _ = write!(
-            text,
-            "\n    {lines} without an event that the mapping names"
-        );
-    }
-    let (covered, all) = (summary.covered, summary.transitions);
-    let _ = writeln!(text, "\n    covered {covered}/{all} transitions");
-    for missing in summary.missing.iter().take(MOST) {
-        let message = styled(NAME, &missing.message);
-        let place = format!("({}) {}", missing.state, missing.way);
-        let side = missing.side;
-        let _ = writeln!(
-            text,
-            "    missing {side}: {message} {}",
-            styled(QUIET, place)
-        );
-    }
-    let more = all - covered;
-    if more > MOST {
-        let _ = writeln!(text, "    and {} more", more - MOST);
-    }
-    text
 }
