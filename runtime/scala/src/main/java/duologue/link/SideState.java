@@ -129,7 +129,11 @@ class SideState extends Cursor {
         if (!flows(turn, isEager)) {
             return false;
         }
-        store(turn, index, payload, number);
+        if (payload == null) {
+            storeNumber(turn, index, number);
+        } else {
+            storeObject(turn, index, payload);
+        }
         return pushed(turn, isEager);
     }
 

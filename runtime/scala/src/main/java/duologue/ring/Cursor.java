@@ -198,17 +198,20 @@ abstract class Cursor extends Ownership {
         return (stamp & Pipe.EAGER) != 0;
     }
 
-    /** Stores an object, or a number if that is null, at this turn, to which the lane {@link #leads}. */
-    final void store(long turn, int index, Object payload, long number) {
+    /** Stores a number at this turn, to which the lane {@link #leads}. */
+    final void storeNumber(long turn, int index, long number) {
+        long[] words = segment.words;
+        int at = Pipe.at((int) (turn - base));
+        words[at + 1] = number;
+        Pipe.WORD.setRelease(words, at, stamp + (turn << Pipe.NUMBER) + ((long) index << Pipe.INDEX));
+    }
+
+    /** Like {@link #storeNumber}, for an object. Two methods, because compilers inline short ones. */
+    final void storeObject(long turn, int index, Object payload) {
         Pipe.Segment segment = this.segment;
         int slot = (int) (turn - base);
-        long word = stamp + (turn << Pipe.NUMBER) + ((long) index << Pipe.INDEX);
-        if (payload == null) {
-            segment.words[Pipe.at(slot) + 1] = number;
-        } else {
-            segment.put(slot, payload);
-            word += Pipe.OBJECT;
-        }
+        segment.put(slot, payload);
+        long word = stamp + (turn << Pipe.NUMBER) + ((long) index << Pipe.INDEX | Pipe.OBJECT);
         Pipe.WORD.setRelease(segment.words, Pipe.at(slot), word);
     }
 
