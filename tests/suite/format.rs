@@ -141,7 +141,7 @@ fn protocols_of_others_keep_their_meaning() {
 #[test]
 fn random_files_keep_their_words_comments_and_meaning() {
     let mut with_comments = 0;
-    for seed in 0..2000 {
+    for seed in 0..700 {
         let mut writer = Writer::new(seed);
         writer.file();
         let text = joined(&writer.words, Gaps::Comments, &mut writer.choices);
@@ -149,7 +149,7 @@ fn random_files_keep_their_words_comments_and_meaning() {
         check(&text);
     }
     assert!(
-        with_comments > 1500,
+        with_comments > 500,
         "only {with_comments} files have comments"
     );
 }
@@ -157,7 +157,7 @@ fn random_files_keep_their_words_comments_and_meaning() {
 /// The previous layout of a text has no influence, except for blank lines and bodies that were on one line.
 #[test]
 fn only_the_tokens_decide_the_layout() {
-    for seed in 0..400 {
+    for seed in 0..150 {
         let mut writer = Writer::new(seed);
         writer.file();
         let one = writer.words.join("\n");

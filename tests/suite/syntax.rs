@@ -339,9 +339,9 @@ const UNITS: &[&str] = &[
 fn hostile_texts_are_read_once() {
     repeated(30, BEGINS, UNITS);
     let begins = ["proto! p { a:send { m(", "type t = "];
-    repeated(20_000, &begins, &["(", "<", "/*"]);
-    repeated(20_000, &["proto! p { "], &["a ", "{", "a {b("]);
-    repeated(100_000, &[""], &["; a "]);
+    repeated(10_000, &begins, &["(", "<", "/*"]);
+    repeated(10_000, &["proto! p { "], &["a ", "{", "a {b("]);
+    repeated(40_000, &[""], &["; a "]);
 }
 
 #[test]
@@ -363,7 +363,7 @@ fn brackets_and_comments_nest_64_deep() {
             format!("type t = {open}u8{close};\nproto! p {{ a:send {{ m -> ! }} }}\n")
         };
         assert!(messages(&nested(63)).is_empty(), "{open}");
-        for depth in [65, 1000, 100_000] {
+        for depth in [65, 1000, 30_000] {
             assert_eq!(
                 messages(&nested(depth)),
                 ["this is nested too deeply"],
@@ -373,7 +373,7 @@ fn brackets_and_comments_nest_64_deep() {
     }
     let comment = |depth: usize| format!("{}{}\n", "/*".repeat(depth), "*/".repeat(depth));
     assert!(messages(&comment(64)).is_empty());
-    for depth in [65, 100_000] {
+    for depth in [65, 30_000] {
         assert_eq!(
             messages(&comment(depth)),
             ["comments are nested too deeply"],
@@ -381,7 +381,7 @@ fn brackets_and_comments_nest_64_deep() {
         );
     }
     for operator in ["?", "~"] {
-        let operators = operator.repeat(100_000);
+        let operators = operator.repeat(30_000);
         let text = match operator {
             "?" => format!("type t = u8{operators};\n"),
             _ => format!("type t = {operators}u8;\n"),

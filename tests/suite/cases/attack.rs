@@ -34,9 +34,9 @@ fn texts(folder: &str) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn every_prefix_of_a_protocol_is_handled() {
-    for text in texts("protocols") {
-        for end in 0..text.len() {
+fn prefixes_of_a_protocol_are_handled() {
+    for (number, text) in texts("protocols").into_iter().enumerate() {
+        for end in (number % 3..text.len()).step_by(3) {
             survives(&text[..end]);
         }
     }
@@ -49,7 +49,7 @@ fn changed_texts_are_handled() {
         .iter()
         .flat_map(|folder| texts(folder))
         .collect();
-    for _ in 0..4_000 {
+    for _ in 0..2_000 {
         let mut text = texts[random.below(texts.len())].clone();
         for _ in 0..1 + random.below(4) {
             let at = random.below(text.len() + 1);
@@ -96,7 +96,7 @@ fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
 
 #[test]
 fn deep_nesting_is_handled_on_a_small_stack() {
-    const DEPTH: usize = 10_000;
+    const DEPTH: usize = 5_000;
     let payload = |open: &str, inner: &str, close: &str| {
         let ty = format!("{}{inner}{}", open.repeat(DEPTH), close.repeat(DEPTH));
         format!("proto! p {{ s:send<T> {{ m({ty}) -> ! }} }}")
@@ -146,7 +146,7 @@ fn deep_nesting_is_handled_on_a_small_stack() {
 
 #[test]
 fn long_chains_of_declarations_are_handled_on_a_small_stack() {
-    const LENGTH: usize = 10_000;
+    const LENGTH: usize = 5_000;
     let aliases: String = (0..LENGTH)
         .map(|n| format!("type a{n} = a{};\n", n + 1))
         .collect();
@@ -178,7 +178,7 @@ fn long_chains_of_declarations_are_handled_on_a_small_stack() {
 /// Texts that repeat one word. If compiling took quadratic time, this test would run for many minutes.
 #[test]
 fn long_repetitions_are_handled() {
-    const SIZE: usize = 1 << 16;
+    const SIZE: usize = 1 << 15;
     let words = [
         "~",
         "?",
@@ -244,7 +244,7 @@ fn long_repetitions_are_handled() {
 /// minutes.
 #[test]
 fn states_with_many_brackets_are_handled() {
-    const SIZE: usize = 1 << 20;
+    const SIZE: usize = 1 << 19;
     let state = format!("b {{ {}{} ", "{".repeat(200), "}".repeat(129));
     let text = format!("proto! p {{ {}", state.repeat(SIZE / state.len()));
     survives(text.as_bytes());

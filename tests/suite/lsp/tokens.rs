@@ -267,7 +267,7 @@ fn random_edits_are_survived_in_memory() {
     let examples = examples();
     let mut files = Texts::of(&examples);
     let mut random = Choices::new(0x2545_f491_4f6c_dd1d);
-    for round in 0..200 {
+    for round in 0..80 {
         let (path, text) = &examples[random.below(examples.len())];
         let mut text = text.clone();
         for _ in 0..=random.below(12) {

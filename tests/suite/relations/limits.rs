@@ -82,8 +82,8 @@ fn compare_loops(state: &dyn Fn(usize, usize, usize) -> String) {
         let states: String = (0..length).map(state).collect();
         format!("proto! p {{ start:send {{ go -> r0{more} }}\n{states} }}")
     };
-    let old = ring(3_011, &|_| 9, "");
-    let same = ring(3_013, &|_| 9, ", leave -> !");
+    let old = ring(1_511, &|_| 9, "");
+    let same = ring(1_523, &|_| 9, ", leave -> !");
     assert_eq!(verdict(&old, &same, Travel::Names), Rollout::ServerFirst);
     let last = ring(101, &|at| if at == 100 { 8 } else { 9 }, ", leave -> !");
     assert_eq!(verdict(&old, &last, Travel::Names), Rollout::Incompatible);

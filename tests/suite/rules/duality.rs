@@ -125,7 +125,7 @@ fn shortest_disagreement(own: &States, other: &States) -> Option<usize> {
 fn disagreements_are_shown_by_the_shortest_dialogue() {
     let mut dice = Choices::new(1993);
     let (mut duals, mut others) = (0, 0);
-    for _ in 0..1500 {
+    for _ in 0..600 {
         let own = random(&mut dice);
         let mut other = unfolded_dual(&own, &mut dice);
         for _ in 0..dice.below(3) {
@@ -150,10 +150,7 @@ fn disagreements_are_shown_by_the_shortest_dialogue() {
             }
         }
     }
-    assert!(
-        duals > 200 && others > 200,
-        "{duals} duals, {others} others"
-    );
+    assert!(duals > 80 && others > 80, "{duals} duals, {others} others");
 }
 
 #[test]

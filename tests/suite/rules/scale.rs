@@ -4,7 +4,7 @@ use super::{one, rules};
 use duologue::languages::{self, Options, Target};
 use std::fmt::Write as _;
 
-const MANY: usize = 30_000;
+const MANY: usize = 15_000;
 
 /// `head`, then one `line` for each number, then `tail`.
 fn text(head: &str, line: impl Fn(usize) -> String, tail: &str) -> String {
