@@ -1,10 +1,7 @@
 //! A chat room on one thread: each user may speak at any time, and hears what all say.
 
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
+use crate::protocols::{chat, lines};
 use duologue::{Closed, Held, PortSet};
-use protocols::{chat, lines};
 use std::collections::HashMap;
 
 duologue::ports! {
@@ -46,7 +43,7 @@ fn join(room: chat::client::Joining, name: &str) -> Result<Joined, Closed> {
     Ok(Joined { says, hears })
 }
 
-fn main() -> Result<(), Closed> {
+pub fn main() -> Result<(), Closed> {
     let mut users = PortSet::new();
     let mut enter = |name: &str| {
         let (server, client) = chat::init();

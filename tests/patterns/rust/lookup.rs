@@ -1,10 +1,7 @@
 //! A search that never ends, and that its client stops.
 
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
+use crate::protocols::{lookup, stop};
 use duologue::{Closed, TryRecvError};
-use protocols::{lookup, stop};
 
 fn find(
     mut stop: stop::server::Armed,
@@ -51,7 +48,7 @@ fn first(
     }
 }
 
-fn main() -> Result<(), Closed> {
+pub fn main() -> Result<(), Closed> {
     let (client, thread) = duologue::spawn_service(lookup::init, serve);
     let (items, client) = first(client, 3)?;
     assert_eq!(items, [0, 1, 2]);

@@ -1,10 +1,7 @@
 //! A pool of workers, one of which dies with its job.
 
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
+use crate::protocols::jobs;
 use duologue::{Closed, PortSet};
-use protocols::jobs;
 use std::thread;
 
 fn work(mut worker: jobs::client::Idle, mut most: usize) -> Result<(), Closed> {
@@ -46,7 +43,7 @@ fn run(mut workers: PortSet<jobs::server::Idle, Option<u64>>, mut jobs: Vec<u64>
     total
 }
 
-fn main() {
+pub fn main() {
     let mut workers = PortSet::new();
     let threads: Vec<_> = [0, 1_000, 1_000]
         .into_iter()

@@ -1,10 +1,7 @@
 //! A hub that passes on what is published under a topic.
 
-mod protocols {
-    include!(env!("PROTOCOLS"));
-}
+use crate::protocols::{lines, topics};
 use duologue::{Closed, Held};
-use protocols::{lines, topics};
 use std::collections::HashMap;
 
 fn hub(mut inbox: topics::server::Open) {
@@ -25,7 +22,7 @@ fn hub(mut inbox: topics::server::Open) {
     }
 }
 
-fn main() -> Result<(), Closed> {
+pub fn main() -> Result<(), Closed> {
     let (server, client) = topics::init();
     let thread = std::thread::spawn(move || hub(server));
     let publisher = topics::client::SharedOpen::from(client);
