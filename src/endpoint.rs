@@ -211,31 +211,3 @@ pub fn waiting_states<I: Iterator<Item = usize>>(
     }
     waits
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// States 0 to 9 are a chain that leads to state 10, which leads to itself and to state 11.
-    #[test]
-    fn a_sender_may_wait_on_a_cycle_and_after_many_messages() {
-        let states: Vec<usize> = (0..12).collect();
-        let run = |state: usize| {
-            let next: &[usize] = match state {
-                0..10 => &[1],
-                10 => &[0, 1],
-                _ => &[],
-            };
-            next.iter().map(move |step| state + step)
-        };
-        let first = |always_fit| {
-            let waits = waiting_states(12, &states, always_fit, run);
-            assert!(waits.is_sorted());
-            waits.iter().position(|waits| *waits)
-        };
-        assert_eq!(
-            (first(u32::MAX), first(8), first(1)),
-            (Some(10), Some(8), Some(1))
-        );
-    }
-}

@@ -117,37 +117,3 @@ pub fn slip(name: &str, word: &str) -> Option<Slip> {
         false => None,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Slip, nearest, slip};
-
-    #[test]
-    fn a_slip_is_one_letter_inside_a_word() {
-        assert_eq!(slip("monye", "money"), Some(Slip::Typing));
-        assert_eq!(slip("acount", "account"), Some(Slip::Typing));
-        assert_eq!(slip("strng", "string"), Some(Slip::Letter));
-        assert_eq!(slip("booleen", "boolean"), Some(Slip::Replaced));
-        for other in ["accounts", "account1", "accoutn_", "a_ccount", "account"] {
-            assert_eq!(slip(other, "account"), None);
-        }
-    }
-
-    #[test]
-    fn only_near_names_are_proposed() {
-        assert_eq!(
-            nearest("conected", ["connected", "login"]),
-            Some("connected")
-        );
-        assert_eq!(nearest("Connected", ["connected"]), Some("connected"));
-        assert_eq!(nearest("quit", ["login", "deposit"]), None);
-    }
-
-    #[test]
-    fn short_names_are_near_to_nothing() {
-        assert_eq!(nearest("b", ["a"]), None);
-        assert_eq!(nearest("s2", ["s1"]), None);
-        assert_eq!(nearest("B", ["b"]), Some("b"));
-        assert_eq!(nearest("snd", ["send"]), Some("send"));
-    }
-}

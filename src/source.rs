@@ -374,39 +374,3 @@ impl Sources {
         self.list.is_empty()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn positions_count_characters_from_one() {
-        let mut sources = Sources::default();
-        let id = sources.add("a.proto", "ab\n\u{e9}x\n");
-        let at = |offset| {
-            let position = sources.get(id).position(offset);
-            (position.line, position.column)
-        };
-        assert_eq!(at(0), (1, 1));
-        assert_eq!(at(3), (2, 1));
-        assert_eq!(at(5), (2, 2));
-        assert_eq!(at(99), (3, 1));
-    }
-
-    #[test]
-    fn places_far_into_a_line_are_counted_too() {
-        let mut sources = Sources::default();
-        let text = format!("ab\n{}\nc", "\u{e9}xyz".repeat(1000));
-        let id = sources.add("a.proto", text.clone());
-        let source = sources.get(id);
-        for (offset, _) in text.char_indices().chain([(text.len(), 'c')]) {
-            let before = &text[..offset];
-            let start = before.rfind('\n').map_or(0, |at| at + 1);
-            let place = source.position(offset);
-            assert_eq!(place.line, before.matches('\n').count() + 1);
-            assert_eq!(place.column, text[start..offset].chars().count() + 1);
-            assert_eq!(source.line(offset).start, start);
-        }
-        assert_eq!(source.line(5), 3..text.len() - 1);
-    }
-}

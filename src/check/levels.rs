@@ -60,10 +60,10 @@ impl Settings {
 #[derive(Clone, Copy, Default)]
 pub struct Location<'a> {
     /// The attributes of a declaration that is not a protocol.
-    pub declaration: &'a [LevelAttribute],
-    pub protocol: Option<&'a Protocol>,
-    pub state: Option<&'a State>,
-    pub message: Option<&'a Message>,
+    pub(super) declaration: &'a [LevelAttribute],
+    pub(super) protocol: Option<&'a Protocol>,
+    pub(super) state: Option<&'a State>,
+    pub(super) message: Option<&'a Message>,
 }
 
 impl<'a> Location<'a> {
@@ -80,6 +80,7 @@ impl<'a> Location<'a> {
         }
     }
 
+    /// In a protocol, outside of its states.
     pub fn protocol(protocol: &'a Protocol) -> Location<'a> {
         Location {
             protocol: Some(protocol),
@@ -87,6 +88,7 @@ impl<'a> Location<'a> {
         }
     }
 
+    /// In a state, outside of its messages.
     pub fn state(protocol: &'a Protocol, state: &'a State) -> Location<'a> {
         Location {
             state: Some(state),
@@ -94,6 +96,7 @@ impl<'a> Location<'a> {
         }
     }
 
+    /// In a message.
     pub fn message(protocol: &'a Protocol, state: &'a State, message: &'a Message) -> Location<'a> {
         Location {
             message: Some(message),
@@ -185,50 +188,4 @@ fn last_of<'a>(attributes: &'a [LevelAttribute], name: &str) -> Option<&'a Level
         text == name || text == "all"
     };
     attributes.iter().rev().find(own)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::check::rule;
-
-    #[test]
-    fn a_later_setting_wins_and_errors_have_no_level() {
-        let setting = |name: &str, level| (name.to_owned(), level);
-        let run = [
-            setting("stuck-state", Level::Allow),
-            setting("all", Level::Deny),
-            setting("never-ends", Level::Warn),
-            setting("syntax", Level::Allow),
-        ];
-        let levels = Levels::new(&[setting("stuck-state", Level::Warn)], &run);
-        let of = |name| levels.of(rule(name).expect("a rule"), Location::outside());
-        assert_eq!(of("stuck-state"), Level::Deny);
-        assert_eq!(of("never-ends"), Level::Warn);
-        assert_eq!(of("syntax"), Level::Deny);
-    }
-
-    /// `warnings` changes what is set before it or elsewhere, and a later setting excepts a rule from it.
-    #[test]
-    fn warnings_are_the_rules_that_would_be_reported_and_not_fail() {
-        let setting = |name: &str, level| (name.to_owned(), level);
-        let project = [
-            setting("missing-docs", Level::Warn),
-            setting("unused-import", Level::Allow),
-        ];
-        let run = [
-            setting("equivalent-states", Level::Warn),
-            setting("warnings", Level::Deny),
-            setting("stuck-state", Level::Warn),
-            setting("unused-declaration", Level::Allow),
-        ];
-        let levels = Levels::new(&project, &run);
-        let of = |name| levels.of(rule(name).expect("a rule"), Location::outside());
-        let denied = ["cannot-finish", "missing-docs", "equivalent-states"];
-        assert_eq!(denied.map(of), [Level::Deny; 3]);
-        assert_eq!(of("unused-import"), Level::Allow);
-        assert_eq!(of("unbounded-run"), Level::Allow);
-        assert_eq!(of("stuck-state"), Level::Warn);
-        assert_eq!(of("unused-declaration"), Level::Allow);
-    }
 }

@@ -47,7 +47,7 @@ use crate::protocol::Program;
 use crate::source::Span;
 use checked::Facts;
 use findings::{Findings, Subject};
-pub use levels::{Levels, WARNINGS};
+pub use levels::{Levels, Location, WARNINGS};
 use std::sync::Arc;
 
 /// An error or a rule.

@@ -148,38 +148,3 @@ fn too_large() -> io::Error {
         "it is larger than 64 MiB, the limit for a protocol file; split it and use `import`";
     io::Error::new(io::ErrorKind::FileTooLarge, words)
 }
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::PermissionsExt;
-
-    #[test]
-    fn files_keep_their_permissions_and_change_together() {
-        let folder = std::env::temp_dir().join(format!("duologue-files-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("the temporary folder can be written");
-        let [one, missing] = ["one", "missing"].map(|name| folder.join(name));
-        for replace in [replace::<&Path, &str>, overwrite::<&Path, &str>] {
-            fs::write(&one, "a longer text").expect("the folder can be written");
-            fs::set_permissions(&one, PermissionsExt::from_mode(0o600)).expect("it is ours");
-            let both = [(one.as_path(), "new"), (missing.as_path(), "new")];
-            let (path, error) = replace(&both).expect_err("a file is missing");
-            assert_eq!(
-                (path, error.kind()),
-                (missing.clone(), io::ErrorKind::NotFound)
-            );
-            assert_eq!(
-                fs::read_to_string(&one).expect("it is there"),
-                "a longer text"
-            );
-            replace(&both[..1]).expect("it can be written");
-            assert_eq!(fs::read_to_string(&one).expect("it is there"), "new");
-            let mode = fs::metadata(&one)
-                .expect("it is there")
-                .permissions()
-                .mode();
-            assert_eq!(mode & 0o777, 0o600);
-        }
-        fs::remove_dir_all(&folder).expect("it is ours");
-    }
-}

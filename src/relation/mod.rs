@@ -78,7 +78,7 @@
 mod canonical;
 mod explain;
 mod limits;
-pub(crate) mod partition;
+pub mod partition;
 mod payload;
 mod quotient;
 mod rename;

@@ -200,6 +200,3 @@ fn patched<'a>(help: &'a Help, sources: &'a Sources) -> Option<Group<'a>> {
     }
     Some(group)
 }
-
-#[cfg(test)]
-mod tests;

@@ -41,6 +41,98 @@ fn the_same_bytes_from_every_directory() {
     assert_eq!(texts(&scratch, "a"), texts(&scratch, "c"));
 }
 
+const SPELLED: &str = r"
+#[allow(all)]
+proto! con { s:recv {
+    login_response -> s, SayHello -> s, a1_b2 -> s, x_1 -> s, s12 -> s, a__b -> s, _a -> s, _1st -> s, b_ -> s, type -> s, Self -> s, gen -> s,
+    /// a */ b /* c ??/ d \
+    ///
+    /// ```
+    ///     let x;
+    /// ```
+    long(first_parameter: [u8], second_parameter: [u8], third_parameter: [u8], fourth_parameter: [u8]) -> s
+} }
+";
+
+/// The words that follow one text and precede another, line by line.
+fn between(text: &str, before: &str, after: &str) -> String {
+    let found = text.lines().filter_map(|line| {
+        let (_, rest) = line.split_once(before)?;
+        Some(rest.split_once(after)?.0)
+    });
+    found.collect::<Vec<_>>().join(" ")
+}
+
+/// Words end at underscores and before capitals. What would be a keyword, a number or a device of Windows is changed.
+#[test]
+fn names_are_spelled_as_each_language_does() {
+    let scratch = Scratch::with("gen-names", &[("a.proto", SPELLED)]);
+    let generated = run(
+        scratch.duologue("gen a.proto --rust rust --c c --scala scala"),
+        b"",
+    );
+    assert!(generated.status.success(), "{generated:?}");
+    let rust = scratch.read("rust/con_.rs");
+    assert_eq!(
+        between(&rust, "    ", "(client::S),"),
+        "LoginResponse SayHello A1B2 X1 S12 AB A N1st B Type Self_ Gen"
+    );
+    let (_, server) = rust.split_once("pub mod server {").expect("a server");
+    assert_eq!(
+        between(
+            server,
+            "pub fn ",
+            "(self) -> Result<S, ::duologue::SendError<()>>"
+        ),
+        "login_response say_hello a1_b2 x_1 s12 a_b a _1st b r#type self_ r#gen"
+    );
+    let c = scratch.read("c/con_.h");
+    assert_eq!(
+        between(&c, "    case CON_S_", ": return"),
+        "LOGIN_RESPONSE SAY_HELLO A1_B2 X_1 S12 A_B A _1ST B TYPE SELF GEN LONG"
+    );
+    let scala = scratch.read("scala/protocols/con_.scala");
+    assert_eq!(
+        between(&scala, "final case class ", "(next: client.S)"),
+        "LoginResponse SayHello A1B2 X1 S12 AB A _1st B Type Self Gen"
+    );
+    assert_eq!(
+        between(&scala, "      def ", "(): S = {"),
+        "loginResponse sayHello a1B2 x1 s12 aB a _1st b `type` self gen"
+    );
+}
+
+/// Comments end where they should, code in them is no test, and each entry of a long list has its line.
+#[test]
+fn comments_stay_comments_and_long_lines_are_broken() {
+    let scratch = Scratch::with("gen-lines", &[("a.proto", SPELLED)]);
+    let generated = run(scratch.duologue("gen a.proto --rust rust --c c"), b"");
+    assert!(generated.status.success(), "{generated:?}");
+    let rust = scratch.read("rust/con_.rs");
+    let list = "
+            self, // An endpoint in a field: see `duologue::Held`.
+            first_parameter: Vec<u8>,
+            second_parameter: Vec<u8>,
+            third_parameter: Vec<u8>,
+            fourth_parameter: Vec<u8>,
+        ) -> Result<
+            S,
+            ";
+    assert!(rust.contains(&format!("pub fn try_long({list}")), "{rust}");
+    let comment =
+        "    /// a */ b /* c ??/ d \\\n    ///\n    /// ```text\n    ///     let x;\n    /// ```\n";
+    assert!(rust.contains(comment), "{rust}");
+    let c = scratch.read("c/con_.h");
+    assert!(
+        c.contains(" * a * / b / * c ? ?/ d (\\)\n *\n * ```\n *     let x;\n"),
+        "{c}"
+    );
+    let mut code = c
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.ends_with('\\'));
+    assert!(code.all(|line| line.len() <= 100), "{c}");
+}
+
 #[test]
 fn protoc_style_arguments_give_the_same() {
     let scratch = Scratch::with("gen-protoc", &[("lib/bank.proto", BANK)]);

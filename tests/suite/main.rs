@@ -17,6 +17,7 @@ mod contract;
 mod declared;
 mod doc;
 mod editors;
+mod excerpts;
 mod figures;
 mod fingerprint;
 mod fix;
@@ -28,6 +29,7 @@ mod health;
 #[cfg(target_os = "linux")]
 mod installs;
 mod layers;
+mod library;
 mod limits;
 mod lsp;
 mod model;

@@ -6,6 +6,7 @@ mod large;
 mod limits;
 mod machine;
 mod oracle;
+mod partition;
 mod parts;
 mod versions;
 
@@ -87,7 +88,7 @@ fn pair(chance: &mut Choices) -> (Machine, Machine) {
 /// Checks each claim of the theorem in `relation` against all runs with bounded queues.
 #[test]
 fn fitting_is_what_all_runs_with_queues_show() {
-    const PAIRS: usize = 2_000;
+    const PAIRS: usize = 800;
     let mut chance = Choices::new(1);
     let (mut sound, mut unsound) = (0, 0);
     for number in 0..PAIRS {
@@ -108,14 +109,14 @@ fn fitting_is_what_all_runs_with_queues_show() {
             unsound += 1;
         }
     }
-    assert!(sound > 150 && unsound > 150, "{sound} and {unsound}");
+    assert!(sound > 60 && unsound > 60, "{sound} and {unsound}");
 }
 
 #[test]
 fn equality_is_what_dialogues_show() {
     let mut chance = Choices::new(2);
     let (mut equal, mut different) = (0, 0);
-    for number in 0..1_000 {
+    for number in 0..500 {
         let (one, other) = pair(&mut chance);
         let texts = (one.text("p", "s"), other.text("q", "t"));
         let (ours, theirs) = (compiled(&texts.0), compiled(&texts.1));
@@ -132,7 +133,7 @@ fn equality_is_what_dialogues_show() {
             different += 1;
         }
     }
-    assert!(equal > 100 && different > 100, "{equal} and {different}");
+    assert!(equal > 50 && different > 50, "{equal} and {different}");
 }
 
 /// If both mixed pairs are sound, the versions are equal, so only a change of names can be deployed in any order.
@@ -140,7 +141,7 @@ fn equality_is_what_dialogues_show() {
 fn verdicts_hang_together() {
     let mut chance = Choices::new(3);
     let mut seen = std::collections::BTreeMap::<Rollout, usize>::new();
-    for number in 0..1_000 {
+    for number in 0..500 {
         let (old, new) = pair(&mut chance);
         let prefix = if chance.once_in(2) { "s" } else { "t" };
         let texts = (old.text("p", "s"), new.text("p", prefix));

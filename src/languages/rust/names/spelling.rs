@@ -307,34 +307,3 @@ pub fn tuple(items: &[String]) -> String {
         _ => format!("({})", items.join(", ")),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::source::{Sources, Span};
-
-    fn name(text: &str) -> Name {
-        let source = Sources::default().add("x".to_owned(), String::new());
-        Name::new(text, Span::new(source, 0, 0))
-    }
-
-    #[test]
-    fn keywords_are_escaped_by_rust_s_own_means() {
-        assert_eq!(value_name(&name("type")), "r#type");
-        assert_eq!(value_name(&name("gen")), "r#gen");
-        assert_eq!(value_name(&name("Self")), "self_");
-        assert_eq!(type_name(&name("self")), "Self_");
-        assert_eq!(type_name(&name("_1st")), "N1st");
-    }
-
-    #[test]
-    fn modules_are_files_too() {
-        assert_eq!(module_name(&name("con")), "con_");
-        assert_eq!(module_name(&name("com1")), "com1_");
-        assert_eq!(module_name(&name("mod")), "mod_");
-        assert_eq!(
-            (module_name(&name("type")), file_name(&name("type"))),
-            ("r#type".into(), "type".into())
-        );
-    }
-}
