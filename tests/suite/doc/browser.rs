@@ -137,14 +137,23 @@ pub fn seen_with(scratch: &Scratch, options: &[&str], address: &str) -> String {
     seen.trim().to_owned()
 }
 
-/// What a page has become, in a browser with these options.
+/// What a page has become, in a browser with these options. The clock of the browser does not wait for the compiler of the playground, so a
+/// page that is still loading it is opened again.
 pub fn dumped(scratch: &Scratch, options: &[&str], address: &str) -> String {
+    const TRIES: usize = 30;
     let mut chromium = Command::new("chromium");
     let profile = format!("--user-data-dir={}", scratch.path("profile").display());
     chromium.args(["--headless", "--no-sandbox", "--disable-gpu", &profile]);
     chromium.args(options).args(["--dump-dom", address]);
-    succeed(&mut chromium)
-        .unwrap_or_else(|failure| panic!("{failure}\napt-get install -y chromium"))
+    let mut dump = String::new();
+    for _ in 0..TRIES {
+        let dumped = succeed(&mut chromium);
+        dump = dumped.unwrap_or_else(|failure| panic!("{failure}\napt-get install -y chromium"));
+        if !dump.contains("role=\"status\">The compiler is loading.<") {
+            break;
+        }
+    }
+    dump
 }
 
 /// axe.

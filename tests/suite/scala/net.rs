@@ -90,6 +90,7 @@ fn a_server_on_virtual_threads() {
     let java = std::env::var_os("DUOLOGUE_JAVA").unwrap_or_else(|| "java".into());
     let programs = documented(Needs::VirtualThreads);
     assert!(!programs.is_empty());
+    fs::create_dir_all(folder("net")).expect("the target folder can be written");
     for (name, text) in programs {
         let source = folder("net").join(format!("{name}.scala"));
         fs::write(&source, text).expect("the target folder can be written");
