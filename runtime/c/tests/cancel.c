@@ -273,7 +273,7 @@ static void wait_in_a_child(uint64_t moment)
     line one = new_line();
     numbers_stream_t got;
     duo_canceler *canceler = new_canceler();
-    alarm(60);
+    alarm(300);
     duo_canceler_use(canceler);
     duo_time_limit limit = duo_time_limit_in(moment);
     CHECK(duo_cancel_at(canceler, limit) == DUO_OK);

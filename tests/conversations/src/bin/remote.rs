@@ -76,8 +76,11 @@ fn tls(party: &str) -> Option<duologue_net::Tls> {
     ))
 }
 
+/// On a busy machine, a handshake can take long.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 fn connector() -> Connector {
-    let connector = Connector::new();
+    let connector = Connector::new().timeout(PATIENCE);
     match tls("client") {
         Some(tls) => connector.tls(tls),
         None => connector,
@@ -91,7 +94,7 @@ fn region(address: &str) -> Result<Option<Region>, Box<dyn Error>> {
 }
 
 fn attach() -> Attach {
-    Attach::new().timeout(Duration::from_secs(60))
+    Attach::new().timeout(PATIENCE)
 }
 
 fn run(arguments: &[String], lines: &Transcript) -> Result<(), Box<dyn Error>> {
@@ -107,6 +110,7 @@ fn run(arguments: &[String], lines: &Transcript) -> Result<(), Box<dyn Error>> {
                 _ => Listener::bind(address)?,
             };
             listener.on_failure(|error| eprintln!("remote: {error}"));
+            listener.hello_timeout(PATIENCE);
             println!("listening {}", listener.address());
             server(case, &mut listener, lines)
         }

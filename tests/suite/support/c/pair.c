@@ -52,7 +52,7 @@ static int run(struct program *server, struct program *client)
     if (child < 0) return 2;
     if (child == 0) {
         /* A side that fails must not leave the other one waiting. */
-        alarm(60);
+        alarm(300);
         if (CASE_SERVER_ATTACH(region, NULL, &server->server) != DUO_OK) return 2;
         run_server(server);
         return told("server", server->status);

@@ -4,6 +4,7 @@ import duologue.{Role, SessionClosed}
 import duologue.net.{ConnectOptions, Limits, Listener, Observer, Tls, connect}
 import java.nio.file.Path
 import javax.net.ssl.SSLContext
+import scala.concurrent.duration.DurationInt
 import scala.io.StdIn
 import scala.util.control.NonFatal
 
@@ -17,6 +18,9 @@ import scala.util.control.NonFatal
   * prints `ended CODE`, also to standard error. A line may end in ` hold=N`: the program is held after N lines, see [[Transcript]].
   */
 object Remote {
+
+  /** On a busy machine, a handshake can take long. */
+  private val Patience = 5.minutes
 
   /** Which side runs, where, and after how many lines it is held. */
   final class Arguments(val side: String, val address: String, holdsAfter: Option[Int]) {
@@ -65,12 +69,12 @@ object Remote {
     import arguments.{address, transcript}
     arguments.side match {
       case "client" =>
-        val first = connect(client, address, ConnectOptions(tls = certificates("client")))
+        val first = connect(client, address, ConnectOptions(timeout = Patience, tls = certificates("client")))
         transcript.begin()
         asClient(first, transcript)
       case "server" =>
         val observer = if (address.startsWith("tls:")) Some(reporting) else None
-        val listener = Listener(address, Limits(), certificates("server"), observer)
+        val listener = Listener(address, Limits(hello = Patience), certificates("server"), observer)
         println("listening " + listener.address)
         try {
           val first = listener.accept(server)
