@@ -203,17 +203,3 @@ fn no_modules_of_the_rust_runtime_use_each_other() {
     }
     assert_eq!(compare(&subjects, &[]), [""; 0]);
 }
-
-#[test]
-fn paths_are_recognized() {
-    let code = "use crate::ring::view::Found;\nuse super::{pipe, wait::Wait};\nuse super::super::other;\nlet x = crate::floor::full();";
-    let paths = paths("link::message::grow", code);
-    let expected = [
-        "ring::view::Found",
-        "floor::full",
-        "link::message::pipe",
-        "link::message::wait",
-        "link::other",
-    ];
-    assert_eq!(paths, expected);
-}

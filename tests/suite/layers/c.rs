@@ -2,7 +2,7 @@
 //! Tables of functions count too. An inline function of a header belongs to each file that calls it.
 
 use super::Uses;
-use super::listed::{Layer, Use, assert_none, circles, code, faults};
+use super::listed::{Use, assert_none, circles, code};
 use crate::circles::compare;
 use crate::support::repository;
 use crate::tidy::{files, relative, words};
@@ -60,21 +60,35 @@ fn texts() -> BTreeMap<String, String> {
     texts
 }
 
-/// The layers with their files.
-fn layers(files: &BTreeSet<String>) -> Vec<Layer> {
-    let layer = |(name, may_use): &(&'static str, &'static str)| {
-        let is_here = |file: &&String| match *name {
-            "health" => file.starts_with("health/") || *file == "net_health.c",
-            _ => file.split('/').next() == Some(name) && file.contains('/'),
-        };
-        let files: Vec<&str> = files.iter().filter(is_here).map(String::as_str).collect();
-        Layer {
-            name,
-            may_use,
-            files: files.join(" ").leak(),
-        }
+/// The layer of a file, with those that it may use; none if it is in none.
+fn layer(file: &str) -> Option<&'static (&'static str, &'static str)> {
+    let folder = match file {
+        "net_health.c" => "health",
+        _ => file.split_once('/')?.0,
     };
-    LAYERS.iter().map(layer).collect()
+    LAYERS.iter().find(|(name, _)| *name == folder)
+}
+
+/// What is wrong with the layers of these files.
+fn faults<'f>(files: impl Iterator<Item = &'f String>, uses: &[Use]) -> Vec<String> {
+    let unknown = files.filter(|file| layer(file).is_none());
+    let mut faults: Vec<String> = unknown
+        .map(|file| {
+            format!("{file} is in no layer: move it to the lowest one that may use what it uses")
+        })
+        .collect();
+    for Use { file, name, of } in uses {
+        let (Some((from, may_use)), Some((to, _))) = (layer(file), layer(of)) else {
+            continue;
+        };
+        if from != to && !may_use.split(' ').any(|may| may == *to) {
+            faults.push(format!(
+                "{file} uses {name} of {of}, which is in the layer `{to}`; what is in `{from}` may use only: {from} {may_use}. \
+                 Move what {file} needs to a lower layer, or what needs it to a higher one"
+            ));
+        }
+    }
+    faults
 }
 
 /// A function that a file defines.
@@ -236,10 +250,8 @@ fn no_file_of_the_c_runtime_uses_a_higher_layer() {
         calls.len() > 200 && inclusions.len() > 60,
         "uses are not found"
     );
-    let files = texts.keys().cloned().collect();
-    let layers = layers(&files);
     let uses: Vec<Use> = calls.into_iter().chain(inclusions).collect();
-    assert_none(&faults(&layers, &files, &uses, LIST), LIST);
+    assert_none(&faults(texts.keys(), &uses), LIST);
 }
 
 #[test]
@@ -292,27 +304,4 @@ fn each_file_is_in_one_unit() {
         .filter(|file| is_source(file) && !is_outside(file))
         .collect();
     assert_eq!(included, sources);
-}
-
-#[test]
-fn calls_are_recognized() {
-    let header = "static inline int short_way(int x)\n{\n    return duo_c(x);\n}\n";
-    let a = "static int claim(void)\n{\n    return 0;\n}\n\n__attribute__((unused)) int duo_a(int (*f)(int))\n{\n    return short_way(1) + claim();\n}\n";
-    let b = "\nint duo_b(void)\n{\n    return duo_a(duo_c);\n}\n";
-    let c = "\nint duo_c(int x)\n{\n    int short_way = x;\n    return short_way;\n}\n";
-    let inline = BTreeMap::from([("short_way".to_owned(), names(&functions(header)[0].body))]);
-    let functions: Vec<String> = functions(a)
-        .into_iter()
-        .map(|function| function.name)
-        .collect();
-    assert_eq!(functions, ["claim", "duo_a"]);
-    let of_runtime = |code: &str| {
-        let named = named(code, &inline).into_iter();
-        named
-            .filter(|name| name.starts_with("duo_"))
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(of_runtime(a), ["duo_c"]);
-    assert_eq!(of_runtime(b), ["duo_a", "duo_c"]);
-    assert_eq!(of_runtime(c), [""; 0]);
 }
