@@ -3,7 +3,6 @@
 use super::play::play;
 use crate::scala::net;
 use crate::support::repository;
-use crate::support::running::Running;
 use crate::support::scala::{Scala, folder, generate_with, maven, sources_in};
 use duologue::languages::Options;
 use std::path::PathBuf;
@@ -138,12 +137,4 @@ fn the_order_gateway_on_virtual_threads() {
 #[ignore = "nightly: effects"]
 fn the_order_gateway_in_zio() {
     keeps_to_the_transcripts(Form::Zio, &BOTH, None);
-}
-
-#[test]
-fn the_usage_of_the_order_gateway() {
-    let mut gateway = Form::Threads.gateway(Scala::Three);
-    let outcome = Running::start(gateway.args(["serve", "unix:only"])).end();
-    assert_eq!(outcome.code, Some(2), "{outcome:?}");
-    assert!(outcome.errors.starts_with("usage: "), "{outcome:?}");
 }

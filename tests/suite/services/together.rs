@@ -18,10 +18,8 @@ fn services_in_three_languages_work_together() {
         let [queue, sensors, gateway] = ["queue", "sensors", "gateway"].map(address);
         let orders = || Form::Threads.gateway(Scala::Three);
         let (mut command, own) = match name {
-            "queue" => (
-                jobs_program(),
-                vec!["serve", "--work", "alarm,settle", &queue],
-            ),
+            "queue" => (jobs_program(), vec!["serve", &*queue]),
+            "worker" => (jobs_program(), vec!["work", &queue]),
             "submit" => (jobs_program(), vec!["submit", &queue]),
             "sensors" => (Command::new(&programs.gateway), vec![&*sensors, &queue]),
             "oven" => (Command::new(&programs.sensor), vec![&*sensors, name, "°C"]),

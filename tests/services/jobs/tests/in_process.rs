@@ -1,10 +1,10 @@
 //! Sessions within the process. The clock advances only while every task waits for it, so no test depends on how fast the machine is.
+#![forbid(unsafe_code)]
 
-use crate::talk::{collect, done, submit};
 use duologue::{Closed, spawn_service_with};
 use jobs::client;
 use jobs::limits::Limits;
-use jobs::protocols::jobs::{self as of_jobs, Idle, Ticket};
+use jobs::protocols::jobs::{self as of_jobs, Idle, Result as Collected, Ticket};
 use jobs::protocols::work::{self as of_work, Assignment};
 use jobs::protocols::{Outcome, jobs as jobs_protocol, work as work_protocol};
 use jobs::queue::Queue;
@@ -33,6 +33,33 @@ fn worker(queue: &Arc<Queue>) -> (of_work::client::Idle, JoinHandle<Result<(), G
 
 fn kinds(kinds: &[&str]) -> Vec<String> {
     kinds.iter().map(|kind| (*kind).to_owned()).collect()
+}
+
+/// Submits a job that the queue has space for, and returns its number.
+async fn submit(
+    idle: of_jobs::client::Idle,
+    kind: &str,
+) -> Result<(u64, of_jobs::client::Idle), Closed> {
+    let ticket = idle.submit(kind.to_owned(), b"x".to_vec())?;
+    match ticket.recv_async().await? {
+        Ticket::Accepted { number, next } => Ok((number, next)),
+        Ticket::Full { .. } => panic!("the queue has room"),
+    }
+}
+
+/// Collects a job that was submitted.
+async fn collect(
+    idle: of_jobs::client::Idle,
+) -> Result<(u64, Outcome, of_jobs::client::Idle), Closed> {
+    match idle.collect()?.recv_async().await? {
+        Collected::Ended { number, how, next } => Ok((number, how, next)),
+        Collected::Nothing(_) => panic!("a job was submitted"),
+    }
+}
+
+/// A result.
+fn done(text: &str) -> Outcome {
+    Outcome::Done(text.as_bytes().to_vec())
 }
 
 /// A worker that does jobs until the queue closes.
