@@ -1,5 +1,8 @@
 //! What the tests of sessions over sockets share.
 
+use crate::protocols::acme::File;
+use crate::protocols::acme::files::Mode;
+use crate::protocols::acme::files::file_server::{self, Idle, Opening};
 use crate::protocols::bank::{Login, LoginResponse, client, server};
 use duologue::Closed;
 use duologue_net::{Connector, Drain, Listener, Open, Socket, Stream};
@@ -143,6 +146,30 @@ pub fn logged_in(
         panic!("it is ok")
     };
     (server, client)
+}
+
+/// A session with a file server, in which a file is open. Its runs are of one message.
+///
+/// # Errors
+/// If the session is closed.
+pub fn opened(
+    (server, client): (file_server::server::Idle, file_server::client::Idle),
+) -> Result<(file_server::server::Reading, file_server::client::Reading), Closed> {
+    let waiting = client.open("log".to_owned(), Mode::Read)?;
+    let Idle::Open(name, _, answer) = server.recv()? else {
+        panic!("the client opens a file")
+    };
+    let file = File {
+        name,
+        size: 0,
+        owner: None,
+        checksum: Vec::new(),
+    };
+    let server = answer.opened(file)?;
+    let Opening::Opened(_, client) = waiting.recv()? else {
+        panic!("it is there")
+    };
+    Ok((server, client))
 }
 
 /// The bytes of a text of hexadecimal digits.

@@ -2,18 +2,16 @@
 //! list allocate what the values themselves need.
 
 use crate::counted::ALLOCATIONS;
+use conversations::block_on;
 use conversations::protocols::bank::{Connected, WithdrawalResponse};
 use conversations::protocols::bank::{client, server};
 use conversations::protocols::type_switch::{self, Start, Wait};
 use conversations::sockets::{logged_in, over_sockets, pair};
 use duologue::Closed;
 use duologue_net::Connector;
-use std::future::Future;
-use std::pin::pin;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Barrier};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::thread;
 
 /// Some runs and turns of a customer.
 async fn shop(mut client: client::Connected, by_task: bool) -> Result<client::Connected, Closed> {
@@ -57,52 +55,33 @@ async fn serve(mut server: server::Connected, by_task: bool) -> Result<server::C
     Ok(server)
 }
 
-/// Wakes a thread that runs one task.
-struct Parked(Thread);
-
-impl Wake for Parked {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn block_on<T>(waker: &Waker, task: impl Future<Output = T>) -> T {
-    let mut task = pin!(task);
-    loop {
-        match task.as_mut().poll(&mut Context::from_waker(waker)) {
-            Poll::Ready(result) => return result,
-            Poll::Pending => thread::park(),
-        }
-    }
-}
-
-fn waker() -> Waker {
-    Waker::from(Arc::new(Parked(thread::current())))
-}
-
 /// How many allocations the second round makes, in all threads.
 fn second_round(by_task: bool) -> usize {
     let (mut server, mut client) = logged_in(over_sockets(&Connector::new()));
     let together = Arc::new(Barrier::new(2));
     let other = Arc::clone(&together);
+    // One task for both rounds, as its waker is allocated.
     let serving = thread::spawn(move || {
-        let waker = waker();
-        for _ in 0..2 {
-            server = block_on(&waker, serve(server, by_task)).expect("it is open");
+        block_on(async {
+            for _ in 0..2 {
+                server = serve(server, by_task).await.expect("it is open");
+                other.wait();
+            }
             other.wait();
-        }
-        other.wait();
-        drop(server);
+            drop(server);
+        });
     });
-    let waker = waker();
-    client = block_on(&waker, shop(client, by_task)).expect("it is open");
-    together.wait();
-    let before = ALLOCATIONS.load(SeqCst);
-    client = block_on(&waker, shop(client, by_task)).expect("it is open");
-    together.wait();
-    let made = ALLOCATIONS.load(SeqCst) - before;
-    together.wait();
-    drop(client);
+    let made = block_on(async {
+        client = shop(client, by_task).await.expect("it is open");
+        together.wait();
+        let before = ALLOCATIONS.load(SeqCst);
+        client = shop(client, by_task).await.expect("it is open");
+        together.wait();
+        let made = ALLOCATIONS.load(SeqCst) - before;
+        together.wait();
+        drop(client);
+        made
+    });
     serving.join().expect("it does not panic");
     made
 }

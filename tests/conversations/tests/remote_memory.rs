@@ -2,11 +2,9 @@
 
 use crate::counted::{BYTES, HIGHEST};
 use conversations::certificates::Certificates;
-use conversations::protocols::acme::File;
-use conversations::protocols::acme::files::Mode;
-use conversations::protocols::acme::files::file_server::{self, Idle, Opening, Piece, Reading};
+use conversations::protocols::acme::files::file_server::{self, Piece, Reading};
 use conversations::protocols::telemetry::{self, Echo, Report};
-use conversations::sockets::over_sockets;
+use conversations::sockets::{opened, over_sockets};
 use duologue::{Closed, Endpoint};
 use duologue_net::{Connector, Listener};
 use file_server::{client, server};
@@ -31,25 +29,6 @@ fn over_tls() -> impl FnMut() -> (server::Idle, client::Idle) {
             let client = connecting.join().expect("it does not panic");
             (server, client.expect("it is accepted"))
         })
-    }
-}
-
-/// A session in which a file is open. Its runs are of one message.
-fn opened((server, client): (server::Idle, client::Idle)) -> Result<Ends, Closed> {
-    let waiting = client.open("log".to_owned(), Mode::Read)?;
-    let Idle::Open(name, _, answer) = server.recv()? else {
-        panic!("the client opens a file")
-    };
-    let file = File {
-        name,
-        size: 0,
-        owner: None,
-        checksum: Vec::new(),
-    };
-    let server = answer.opened(file)?;
-    match waiting.recv()? {
-        Opening::Opened(_, client) => Ok((server, client)),
-        Opening::Failed(..) => panic!("it is there"),
     }
 }
 

@@ -1,10 +1,8 @@
 //! Sessions over sockets with peers that read slowly, or not at all.
 
-use conversations::protocols::acme::File;
-use conversations::protocols::acme::files::Mode;
-use conversations::protocols::acme::files::file_server::{self, Idle, Opening, Piece, Reading};
+use conversations::protocols::acme::files::file_server::{self, Piece, Reading};
 use conversations::protocols::numbers::{self, Stream};
-use conversations::sockets::{over, over_sockets};
+use conversations::sockets::{opened, over, over_sockets};
 use conversations::{LONG, why};
 use duologue::{Closed, PortSet, Select, TrySendError, Why};
 use duologue_net::{Connector, Socket};
@@ -102,22 +100,7 @@ const LARGE: usize = 1_000_000;
 fn asks(
     connector: &Connector,
 ) -> Result<(file_server::server::Reading, file_server::client::Piece), Closed> {
-    let (server, client): (file_server::server::Idle, file_server::client::Idle) =
-        over_sockets(connector);
-    let waiting = client.open("/large".to_owned(), Mode::Read)?;
-    let Idle::Open(name, _, answer) = server.recv()? else {
-        panic!("it is opened")
-    };
-    let file = File {
-        name,
-        size: LARGE as u64,
-        owner: None,
-        checksum: Vec::new(),
-    };
-    let server = answer.opened(file)?;
-    let Opening::Opened(_, client) = waiting.recv()? else {
-        panic!("it is there")
-    };
+    let (server, client) = opened(over_sockets(connector))?;
     Ok((server, client.read(0, None)?))
 }
 

@@ -1,9 +1,6 @@
-//! Limits of protocols over TLS, of size and of time, and messages of many records.
+//! Time limits over TLS, and messages of many records.
 
-#[path = "limited/mod.rs"]
-mod limited;
-
-use crate::tls::Raw;
+use crate::tls::{Raw, pair};
 use crate::within::too_late;
 use conversations::certificates::Certificates;
 use conversations::limits::timed::visit as timed;
@@ -12,23 +9,13 @@ use conversations::protocols::bank::{Login, server};
 use conversations::sockets::{HELLO, unhex};
 use conversations::why;
 use duologue::Why;
-use duologue_net::Open;
 use std::io::{Read, Write};
 use std::sync::mpsc;
 use std::thread;
 
-/// A side says why it ends a session.
-fn told(why: Why) -> Why {
-    why
-}
-
-fn pair<S: Open, C: Open>(_name: &str) -> (S, C) {
-    crate::tls::pair()
-}
-
 #[test]
 fn a_peer_that_does_not_send_in_time_is_late() {
-    let (server, client): (timed::server::Choose, free::client::Choose) = pair("late");
+    let (server, client): (timed::server::Choose, free::client::Choose) = pair();
     let client = client.hurry().expect("it is open");
     let Ok(timed::Choose::Hurry(server)) = server.recv() else {
         panic!("it arrives")
