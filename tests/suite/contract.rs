@@ -1,7 +1,7 @@
 //! The contract of the runtimes in `runtime/contract.toml`, and the table of the faults of sessions between processes: every test that they
 //! name exists. `runtime/README.md` shows the contract.
 
-use crate::support::repository;
+use crate::support::{is_current, repository};
 use std::fmt::Write as _;
 use std::fs;
 use toml::{Table, Value};
@@ -22,8 +22,7 @@ fn the_page_shows_the_contract() {
     let contract = repository().join("runtime/contract.toml");
     let contract = fs::read_to_string(contract).expect("it is there");
     let contract: Table = contract.parse().expect("it is TOML");
-    let path = repository().join("runtime/README.md");
-    let page = fs::read_to_string(&path).expect("it is there");
+    let page = fs::read_to_string(repository().join("runtime/README.md")).expect("it is there");
     let (introduction, _) = page.split_once("## Operations\n").expect("it has them");
     let entries = |kind: &str| contract[kind].as_array().expect("a list");
     let sections = |kind: &str| entries(kind).iter().map(section_of).collect::<String>();
@@ -36,13 +35,7 @@ fn the_page_shows_the_contract() {
         text("reasons"),
         table(entries("reason"))
     );
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&path, &shown).expect("it can be written");
-    }
-    assert!(
-        page == shown || std::env::var_os("UPDATE_DOCS").is_some(),
-        "regenerate runtime/README.md with UPDATE_DOCS=1 cargo test"
-    );
+    is_current("runtime/README.md", &shown);
 }
 
 fn string<'v>(entry: &'v Value, key: &str) -> &'v str {

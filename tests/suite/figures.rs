@@ -1,6 +1,6 @@
 //! The tables of `docs/benchmarks.md`: they show what the benchmarks wrote to `tests/bench/results`.
 
-use crate::support::repository;
+use crate::support::{is_current, repository};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -122,8 +122,8 @@ fn missed() -> String {
 /// A comment before a table names its file, as in `<!-- ratios of c -->`. `UPDATE_DOCS=1 cargo test` writes the tables.
 #[test]
 fn the_page_shows_what_was_measured() {
-    let path = repository().join("docs/benchmarks.md");
-    let page = fs::read_to_string(&path).expect("it is there");
+    let page = fs::read_to_string(repository().join("docs/benchmarks.md"));
+    let page = page.expect("it is there");
     let mut shown = String::new();
     let mut left = FILES.to_vec();
     for part in page.split_inclusive("\n\n") {
@@ -145,11 +145,5 @@ fn the_page_shows_what_was_measured() {
         writeln!(shown, "{first}\n{table}").expect("writing to a string cannot fail");
     }
     assert!(left.is_empty(), "docs/benchmarks.md lacks {left:?}");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&path, &shown).expect("it can be written");
-    }
-    assert!(
-        page == shown || std::env::var_os("UPDATE_DOCS").is_some(),
-        "regenerate docs/benchmarks.md with UPDATE_DOCS=1 cargo test"
-    );
+    is_current("docs/benchmarks.md", &shown);
 }

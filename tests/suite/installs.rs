@@ -1,7 +1,7 @@
 //! The packages that `tools/packaging/all` wrote, each installed in an environment that has nothing else. The same bytes are released.
 
 use crate::support::scala::tool;
-use crate::support::{copy, repository, succeed};
+use crate::support::{copy, repository, succeed, tool_of};
 use crate::web::server::Server;
 use std::collections::BTreeMap;
 use std::fs;
@@ -338,17 +338,6 @@ fn refuses_what_needs_a_system(compiler: &dyn Fn() -> Command) {
             "{call}: {words}"
         );
         assert_eq!(refused.status.code(), Some(3), "{call}: {words}");
-    }
-}
-
-fn tool_of(name: &str, packages: &str) -> Command {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join(name));
-    match found.into_iter().find(|file| file.is_file()) {
-        Some(file) => Command::new(file),
-        None => panic!(
-            "{name} is not installed: apt-get install --yes --no-install-recommends {packages}"
-        ),
     }
 }
 

@@ -4,9 +4,9 @@ mod drawn;
 
 use crate::doc::markup::read;
 use crate::support::program::{Scratch, run};
-use crate::support::repository;
 use crate::support::rust::{GROUPS, checked_with_sources, protocols_in};
 use crate::support::texts::Texts;
+use crate::support::{is_current, repository};
 use drawn::Drawn;
 use duologue::protocol::Protocol;
 use duologue::source::Sources;
@@ -156,15 +156,7 @@ fn the_readme_shows_the_bank() {
     let mut command = scratch.duologue("graph --format svg");
     command.arg(repository().join("protocols/bank.proto"));
     let drawn = String::from_utf8(run(command, b"").stdout).expect("UTF-8");
-    let path = repository().join("docs/bank.svg");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&path, &drawn).expect("it can be written");
-    }
-    let kept = fs::read_to_string(path).unwrap_or_default();
-    assert_eq!(
-        kept, drawn,
-        "redraw docs/bank.svg with UPDATE_DOCS=1 cargo test"
-    );
+    is_current("docs/bank.svg", &drawn);
     let readme = fs::read_to_string(repository().join("README.md")).expect("it is there");
     assert!(
         readme.contains("](docs/bank.svg)"),

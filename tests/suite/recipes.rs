@@ -1,11 +1,10 @@
 //! The recipes of `docs/building.md`: each is a project that consists of nothing but the page's text, which is built and run by the page's
 //! commands. The clone of the repository is a link to this one, except for Cargo.
 
-use crate::c::cmake::tool;
 use crate::support::program::{Scratch, path_with_compiler};
 use crate::support::scala::{maven, tool as jvm_tool};
 use crate::support::steps::{Block, blocks, with_outputs};
-use crate::support::{copy, edit, repository, succeed};
+use crate::support::{copy, edit, repository, succeed, tool_of};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -216,7 +215,7 @@ fn the_readme_has_the_dependencies_of_the_recipe() {
 #[test]
 #[ignore = "nightly: recipes"]
 fn cmake() {
-    tool("cmake", "cmake");
+    tool_of("cmake", "cmake");
     let again = Recipe::new("CMake", &[IN_C]).holds("4 bytes", "8 bytes");
     assert!(!again.contains("Building C object"), "{again}");
 }
@@ -230,7 +229,7 @@ fn meson() {
         ("meson", "meson"),
         ("ninja", "ninja-build"),
     ] {
-        tool(name, package);
+        tool_of(name, package);
     }
     let again = Recipe::new("Meson", &[IN_C]).holds("4 bytes", "8 bytes");
     assert!(again.contains("no work to do"), "{again}");
@@ -244,7 +243,7 @@ fn make() {
         ("pkg-config", "pkg-config"),
         ("make", "make"),
     ] {
-        tool(name, package);
+        tool_of(name, package);
     }
     let recipe = Recipe::new("make", &[IN_C]);
     let again = recipe.holds("4 bytes", "8 bytes");
@@ -256,7 +255,7 @@ fn make() {
 #[test]
 #[ignore = "nightly: recipes"]
 fn two_files() {
-    tool("cmake", "cmake");
+    tool_of("cmake", "cmake");
     let recipe = Recipe::new("Two files in C", &[]);
     write_files(&[IN_C], &recipe.folder.path("project"));
     recipe.holds("4 bytes", "8 bytes");

@@ -12,10 +12,8 @@ mod stress;
 mod three;
 
 use crate::support::scala::warm::Warm;
-use crate::support::scala::{
-    Scala, folder, generate, generate_with, maven, protocols_in, sources_in, tool,
-};
-use crate::support::{repository, shown_of_nats, target_pages};
+use crate::support::scala::{Scala, folder, generate, generate_with, maven, sources_in, tool};
+use crate::support::{conversations, files_in, repository, shown_of_nats, target_pages};
 use duologue::check::CheckedProgram;
 use duologue::languages::Options;
 use duologue::name::Name;
@@ -104,13 +102,17 @@ fn no_scala_code_uses_reflection() {
         .iter()
         .flat_map(|module| sources_in(&main(module)))
         .collect();
-    let templates = crate::support::c::files_in(&root.join("templates/scala"), "jinja");
+    let templates = files_in(&root.join("templates/scala"), "jinja");
     assert!(!templates.is_empty());
     sources.extend(templates);
     let generated = folder("reflection");
     let mut options = Options::default();
     options.remote = true;
-    generate_with(&protocols_in(&root.join("protocols")), &options, &generated);
+    generate_with(
+        &files_in(&root.join("protocols"), "proto"),
+        &options,
+        &generated,
+    );
     sources.extend(sources_in(&generated));
     let mut found = Vec::new();
     for source in sources {
@@ -230,21 +232,25 @@ fn written() -> &'static [PathBuf] {
             options.scala.package = package.map(str::to_owned);
             generate_with(inputs, &options, &out.join(name))
         };
-        let checked = with_robots(&protocols_in(&root.join("protocols")), None, "protocols");
+        let checked = with_robots(
+            &files_in(&root.join("protocols"), "proto"),
+            None,
+            "protocols",
+        );
         with_robots(
-            &protocols_in(&support.join("names")),
+            &files_in(&support.join("names"), "proto"),
             Some("names"),
             "names",
         );
         with_robots(
-            &protocols_in(&root.join("tests/names")),
+            &files_in(&root.join("tests/names"), "proto"),
             Some("shared"),
             "shared",
         );
         let wire = ["payloads", "versions", "sessions"]
             .map(|name| root.join(format!("tests/wire/{name}.proto")));
         with_robots(&wire, None, "wire");
-        let limits = protocols_in(&root.join("tests/conversations/limits"));
+        let limits = files_in(&root.join("tests/conversations/limits"), "proto");
         with_robots(&limits, None, "limits");
         let large = out.join("large.proto");
         let texts = limits::enum_of(5, 100) + &limits::state_of(5);
@@ -252,7 +258,7 @@ fn written() -> &'static [PathBuf] {
         with_robots(&[large], Some("large"), "large");
         let count = write_corpus(&out.join("corpus"));
         assert!(count > 40, "only {count} protocols of the corpus pass");
-        let cases = folders_in(&root.join("tests/run")).into_iter();
+        let cases = conversations().into_iter();
         let leaving: Vec<String> = cases.filter(|case| net::leaves(&checked, case)).collect();
         let write = |name: &str, text: String| {
             fs::write(out.join(format!("{name}.scala")), text)
@@ -288,7 +294,7 @@ fn written() -> &'static [PathBuf] {
 fn write_corpus(out: &Path) -> usize {
     let mut count = 0;
     for set in ["2012", "literature"] {
-        for file in protocols_in(&repository().join("tests/corpus").join(set)) {
+        for file in files_in(&repository().join("tests/corpus").join(set), "proto") {
             let stem = file
                 .file_stem()
                 .expect("it ends in .proto")
@@ -370,7 +376,7 @@ fn main_program(checked: &CheckedProgram) -> String {
         "package cases\n\nobject Main {\n  def main(arguments: Array[String]): Unit = {\n",
     );
     let cases = repository().join("tests/run");
-    for case in folders_in(&cases) {
+    for case in conversations() {
         let page = read(&cases.join(&case).join("README.md"));
         let protocol = protocol_of(&page);
         let session = format!("{}.{protocol}", package_of(checked, protocol));
@@ -442,17 +448,6 @@ fn package_of(checked: &CheckedProgram, name: &str) -> String {
     } else {
         package.join(".")
     }
-}
-
-fn folders_in(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("the folder exists");
-    let entries = entries.map(|entry| entry.expect("the folder can be read"));
-    let folders = entries.filter(|entry| entry.path().is_dir());
-    let mut names: Vec<String> = folders
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
 }
 
 fn read(path: &Path) -> String {

@@ -1,10 +1,9 @@
 //! The runtime as two files, and that its sources can be one file.
 
-use super::cmake::tool;
 use super::generate_with;
 use super::programs::{CASES, case_header};
 use crate::support::c::{Compiler, files_in, parts_of_runtime, runtime, scratch, sources_in};
-use crate::support::{repository, succeed};
+use crate::support::{repository, succeed, tool_of};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,10 +23,10 @@ const CONFIGURATIONS: [&[&str]; 8] = [
 /// Writes both files with a generator of CMake, and returns their texts: the header, then the source.
 fn amalgamate(folder: &Path, generator: &str) -> [String; 2] {
     let build = folder.join(format!("build with {generator}"));
-    let mut configure = tool("cmake", "cmake");
+    let mut configure = tool_of("cmake", "cmake");
     configure.arg("-S").arg(runtime()).arg("-B").arg(&build);
     succeed(configure.args(["-G", generator])).expect("the runtime is configured");
-    let mut write = tool("cmake", "cmake");
+    let mut write = tool_of("cmake", "cmake");
     write.arg("--build").arg(&build);
     succeed(write.args(["--target", "amalgamation"])).expect("the files are written");
     ["duologue.h", "duologue.c"]
@@ -79,7 +78,7 @@ fn the_sources_are_one_translation_unit() {
 #[ignore = "nightly: recipes"]
 fn two_files_are_the_runtime() {
     let folder = scratch("amalgamation");
-    tool("ninja", "ninja-build");
+    tool_of("ninja", "ninja-build");
     let files = amalgamate(&folder, "Unix Makefiles");
     assert!(files == amalgamate(&folder, "Ninja"), "it is reproducible");
     let license = fs::read_to_string(repository().join("LICENSE-MIT")).expect("it is there");

@@ -1,11 +1,10 @@
 //! Static analysis of the runtime and of the code generated from `protocols/`: by the analyzers of gcc and
 //! clang, and by cppcheck.
 
-use super::cmake::tool;
 use super::firmware::BANK;
 use super::{generate, generate_with, hosts, protocols};
 use crate::support::c::{Compiler, parts_of_runtime, runtime, scratch, sources_in};
-use crate::support::{succeed, target_pages};
+use crate::support::{succeed, target_pages, tool_of};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -94,7 +93,7 @@ fn clang_finds_nothing() {
 #[ignore = "with cppcheck"]
 fn cppcheck_finds_nothing() {
     let (sources, includes) = everything("analyzed-cppcheck");
-    let mut command: Command = tool("cppcheck", "cppcheck");
+    let mut command: Command = tool_of("cppcheck", "cppcheck");
     command.args(["--quiet", "--std=c11", "--error-exitcode=1"]);
     command.args(["--enable=warning,performance,portability"]);
     // cppcheck does not have the macros that compilers predefine.

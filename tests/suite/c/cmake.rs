@@ -1,7 +1,7 @@
 //! The CMake package and the pkg-config file of the runtime.
 
 use crate::support::c::{runtime, scratch};
-use crate::support::{edit, succeed};
+use crate::support::{edit, succeed, tool_of};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,19 +9,8 @@ use std::sync::OnceLock;
 
 const GENERATORS: [&str; 2] = ["Unix Makefiles", "Ninja"];
 
-/// A required tool; the panic says how to install it.
-pub fn tool(name: &str, package: &str) -> Command {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_there = std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
-    assert!(
-        is_there,
-        "{name} is not installed: apt-get install -y --no-install-recommends {package}"
-    );
-    Command::new(name)
-}
-
 fn cmake() -> Command {
-    tool("cmake", "cmake")
+    tool_of("cmake", "cmake")
 }
 
 /// Configures a project that uses the runtime which is installed there, and this compiler.
@@ -82,7 +71,7 @@ fn example(folder: &Path) -> PathBuf {
 fn an_edit_of_an_imported_file_triggers_a_build() {
     let folder = scratch("cmake");
     let prefix = installed();
-    tool("ninja", "ninja-build");
+    tool_of("ninja", "ninja-build");
     for generator in GENERATORS {
         let folder = folder.join(generator);
         let (source, build) = (example(&folder), folder.join("build"));
@@ -250,7 +239,7 @@ fn pkg_config_finds_the_runtime() {
             Some("thermostat_robots.c"),
         ),
     ] {
-        let mut ask = tool("pkg-config", "pkg-config");
+        let mut ask = tool_of("pkg-config", "pkg-config");
         ask.args(["--cflags", "--libs", library]);
         ask.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
         let flags = succeed(&mut ask).expect("pkg-config finds the runtime");
@@ -317,7 +306,7 @@ fn is_of_its_own(name: &str, arguments: &[&str], program: &str, says: &str) {
         succeed(command.env("LD_LIBRARY_PATH", prefix.join("lib")))
     };
 
-    let mut ask = tool("pkg-config", "pkg-config");
+    let mut ask = tool_of("pkg-config", "pkg-config");
     ask.args(["--cflags", "--libs", &format!("duologue-{name}")]);
     ask.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
     let flags = succeed(&mut ask).expect("pkg-config finds it");

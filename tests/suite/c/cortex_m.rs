@@ -3,7 +3,7 @@
 use super::firmware::{BANK, BARE, TELLER, sources_of_a_device};
 use crate::support::c::{C_WARNINGS, runtime, scratch, sources_in};
 use crate::support::program::path_with_compiler;
-use crate::support::{repository, succeed, target_pages};
+use crate::support::{repository, succeed, target_pages, tool_of};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -59,13 +59,10 @@ const CALLED: [&str; 8] = [
 
 /// A tool of GCC's cross toolchain, or QEMU.
 fn device_tool(name: &str) -> Command {
-    let mut asked = Command::new(name);
-    let is_there = asked.arg("--version").output().is_ok();
-    assert!(
-        is_there,
-        "{name} is not installed: apt-get install -y --no-install-recommends gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm"
-    );
-    Command::new(name)
+    tool_of(
+        name,
+        "gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm",
+    )
 }
 
 impl Board {

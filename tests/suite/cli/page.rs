@@ -1,9 +1,8 @@
 //! `docs/cli.md` is what `--help` prints, as tables.
 
+use crate::support::is_current;
 use crate::support::program::{Scratch, run};
-use crate::support::repository;
 use std::collections::BTreeSet;
-use std::fs;
 
 const COMMANDS: [&str; 22] = [
     "",
@@ -145,13 +144,5 @@ fn the_page_of_the_command_line_is_what_help_prints() {
             page += &format!("\n{rows}");
         }
     }
-    let path = repository().join("docs/cli.md");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&path, &page).expect("the page can be written");
-    }
-    let written = fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(
-        written, page,
-        "regenerate docs/cli.md with UPDATE_DOCS=1 cargo test"
-    );
+    is_current("docs/cli.md", &page);
 }

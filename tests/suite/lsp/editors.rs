@@ -1,7 +1,7 @@
 //! Sessions in real editors, each a script in `tests/lsp/`.
 
 use super::client::folder;
-use crate::support::{repository, succeed};
+use crate::support::{repository, succeed, tool_of};
 use std::process::Command;
 
 /// A folder with the protocol of the bank, in git, whose working copy has another message.
@@ -36,15 +36,6 @@ pub fn commit(folder: &std::path::Path) {
     }
 }
 
-fn is_installed(program: &str, package: &str) {
-    let mut version = Command::new(program);
-    let found = succeed(version.arg("--version"));
-    assert!(
-        found.is_ok(),
-        "{program} is missing: apt-get install {package}"
-    );
-}
-
 const STEPS: &str = "\
 finding: there is no state `Nonnected` in `bank`
 repaired: did you mean `connected`?
@@ -65,10 +56,9 @@ formatted a range
 #[test]
 #[ignore = "nightly: editors"]
 fn neovim_repairs_renames_completes_and_formats() {
-    is_installed("nvim", "neovim");
     let folder = workspace("neovim");
     let script = repository().join("tests/lsp/neovim.lua");
-    let mut nvim = Command::new("nvim");
+    let mut nvim = tool_of("nvim", "neovim");
     nvim.args(["--headless", "--clean", "-c"])
         .arg(format!("luafile {}", script.display()))
         .env("DUOLOGUE", env!("CARGO_BIN_EXE_duologue"))
@@ -92,9 +82,8 @@ completed: invalid
 #[test]
 #[ignore = "nightly: editors"]
 fn emacs_repairs_renames_and_completes() {
-    is_installed("emacs", "emacs-nox elpa-eglot");
     let folder = workspace("emacs");
-    let mut emacs = Command::new("emacs");
+    let mut emacs = tool_of("emacs", "emacs-nox elpa-eglot");
     // Without the user's settings, but with the packages of the system.
     emacs
         .args(["--batch", "-q", "-l"])

@@ -9,7 +9,7 @@ mod programs;
 mod talk;
 mod tls;
 
-use crate::support::repository;
+use crate::support::{conversations, repository};
 use programs::{Language, Pair};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -20,19 +20,9 @@ const AT_HOME: [&str; 4] = ["double_buffer", "feed", "switchboard", "work_queue"
 
 /// The cases that run over sockets.
 fn cases() -> BTreeSet<String> {
-    let folder = repository().join("tests/run");
-    let entries = std::fs::read_dir(folder).expect("the cases are in the repository");
-    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
-    let cases = paths.filter(|path| path.join("expected.txt").exists());
-    let names = cases.map(|path| {
-        path.file_name()
-            .expect("it has a name")
-            .to_string_lossy()
-            .into_owned()
-    });
-    names
-        .filter(|name| !AT_HOME.contains(&name.as_str()))
-        .collect()
+    let mut cases = BTreeSet::from_iter(conversations());
+    cases.retain(|name| !AT_HOME.contains(&name.as_str()));
+    cases
 }
 
 /// What one side of a conversation receives.

@@ -1,10 +1,9 @@
 //! Code for Scala 3 alone: compiled under stricter settings than code for both versions, used by programs in Scala 3, and compared with
 //! the bytes of all languages.
 
-use super::folders_in;
 use super::misuse::{self, Misuse};
-use crate::support::scala::{Scala, folder, generate_with, protocols_in, sources_in};
-use crate::support::{repository, target_pages};
+use crate::support::scala::{Scala, folder, generate_with, sources_in};
+use crate::support::{conversations, files_in, repository, target_pages};
 use duologue::languages::{Options, ScalaVersion};
 use std::fs;
 use std::path::PathBuf;
@@ -24,9 +23,9 @@ fn generated() -> Vec<PathBuf> {
     let support = root.join("tests/suite/support/scala");
     let out = folder("three");
     let groups = [
-        (protocols_in(&root.join("protocols")), None),
-        (protocols_in(&support.join("names")), Some("names")),
-        (protocols_in(&root.join("tests/names")), Some("shared")),
+        (files_in(&root.join("protocols"), "proto"), None),
+        (files_in(&support.join("names"), "proto"), Some("names")),
+        (files_in(&root.join("tests/names"), "proto"), Some("shared")),
         (vec![root.join("tests/wire/payloads.proto")], None),
     ];
     let mut sources = Vec::new();
@@ -83,7 +82,7 @@ fn built() -> &'static Built {
         scala.compile_strictly(&STRICT, &path, &generated(), &built.generated)?;
         let support = root.join("tests/suite/support/scala");
         let mut sources = sources_in(&root.join("tests/scala3"));
-        let cases = folders_in(&root.join("tests/run")).into_iter();
+        let cases = conversations().into_iter();
         for case in cases.filter(|case| !UNCONVERTED.contains(&case.as_str())) {
             sources.extend(sources_in(&root.join("tests/run").join(case)));
         }

@@ -1,6 +1,7 @@
 //! The C toolchain as the tests call it.
 
-use super::{repository, succeed};
+pub use super::files_in;
+use super::{entries, repository, succeed};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -154,14 +155,12 @@ fn sources_of_runtime(has_sockets: bool) -> Vec<PathBuf> {
 
 /// The files of which [`sources_of_runtime`] consist, in folders.
 pub fn parts_of_runtime() -> Vec<PathBuf> {
-    let folders = std::fs::read_dir(runtime().join("src")).expect("the folder exists");
-    let folders = folders.map(|entry| entry.expect("the folder can be read").path());
-    let mut parts: Vec<PathBuf> = folders
-        .filter(|folder| folder.is_dir() && !folder.ends_with("health"))
-        .flat_map(|folder| sources_in(&folder))
-        .collect();
-    parts.sort();
-    parts
+    let mut folders = entries(&runtime().join("src"));
+    folders.retain(|folder| folder.is_dir() && !folder.ends_with("health"));
+    folders
+        .iter()
+        .flat_map(|folder| sources_in(folder))
+        .collect()
 }
 
 /// An empty folder that only the test `name` uses.
@@ -348,17 +347,6 @@ pub fn tls_objects(watch: Watch, folder: &Path) -> Vec<PathBuf> {
 /// The C files of a folder, in order.
 pub fn sources_in(folder: &Path) -> Vec<PathBuf> {
     files_in(folder, "c")
-}
-
-/// The files of a folder with an ending, in order.
-pub fn files_in(folder: &Path, ending: &str) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).expect("the folder exists");
-    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
-    let mut files: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|found| found == ending))
-        .collect();
-    files.sort();
-    files
 }
 
 /// Newest first, for systems that install clang under its version only.

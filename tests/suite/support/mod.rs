@@ -15,7 +15,7 @@ pub mod texts;
 pub mod tmux;
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -129,6 +129,56 @@ pub fn copy(from: &Path, to: &Path) {
             copy(&path, &to.join(name));
         }
     }
+}
+
+/// What is in a folder, in order.
+pub fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder exists");
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("the folder can be read").path())
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// The files of a folder with an ending, in order.
+pub fn files_in(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut files = entries(folder);
+    files.retain(|path| path.extension().is_some_and(|found| found == ending));
+    files
+}
+
+/// The conversations of `tests/run`, in order.
+pub fn conversations() -> Vec<String> {
+    let mut all = entries(&repository().join("tests/run"));
+    all.retain(|path| path.is_dir());
+    all.iter().map(|path| stem(path).to_owned()).collect()
+}
+
+/// A program that is installed; fails with the command that installs it.
+pub fn tool_of(name: &str, packages: &str) -> Command {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join(name));
+    match found.into_iter().find(|file| file.is_file()) {
+        Some(file) => Command::new(file),
+        None => panic!(
+            "{name} is not installed: apt-get install --yes --no-install-recommends {packages}"
+        ),
+    }
+}
+
+/// Checks that a file of the repository has this text. `UPDATE_DOCS=1 cargo test` writes it.
+#[track_caller]
+pub fn is_current(file: &str, text: &str) {
+    let path = repository().join(file);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, text).expect("it can be written");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        kept, text,
+        "regenerate {file} with UPDATE_DOCS=1 cargo test"
+    );
 }
 
 /// Replaces a text that must be there.

@@ -1,6 +1,6 @@
 //! The Rust toolchain as the tests call it: the compiler itself, without Cargo, so that a program is built in a moment.
 
-use super::{repository, succeed};
+use super::{files_in, repository, succeed};
 use duologue::check::CheckedProgram;
 use duologue::compile::{Input, Request, compile};
 use duologue::files::Disk;
@@ -8,7 +8,6 @@ use duologue::languages::{self, Options, Target};
 use duologue::protocol::Program;
 use duologue::source::Sources;
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -52,12 +51,7 @@ pub const GROUPS: [&str; 6] = [
 
 /// The protocol files of a folder, in order.
 pub fn protocols_in(folder: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(repository().join(folder)).expect("the folder is in the repository");
-    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
-    let mut paths: Vec<PathBuf> = paths
-        .filter(|path| path.extension() == Some(OsStr::new("proto")))
-        .collect();
-    paths.sort();
+    let paths = files_in(&repository().join(folder), "proto");
     assert!(!paths.is_empty(), "{folder} has no protocols");
     paths
 }

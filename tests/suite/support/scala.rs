@@ -3,7 +3,7 @@
 pub mod maven;
 pub mod warm;
 
-use super::{repository, succeed};
+use super::{repository, succeed, tool_of};
 use duologue::check::CheckedProgram;
 use duologue::compile::{Input, Request, compile};
 use duologue::files::Disk;
@@ -249,17 +249,6 @@ pub fn generate_with(inputs: &[PathBuf], options: &Options, out: &Path) -> Check
     checked
 }
 
-/// The protocol files of a folder, in order.
-pub fn protocols_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).expect("the folder exists");
-    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
-    let mut protocols: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|ending| ending == "proto"))
-        .collect();
-    protocols.sort();
-    protocols
-}
-
 /// A folder for what the Scala tests write.
 pub fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
@@ -290,14 +279,5 @@ pub fn sources_in(folder: &Path) -> Vec<PathBuf> {
 
 /// A program of the JDK, or Maven; fails with the command that installs it.
 pub fn tool(name: &str) -> Command {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file());
-    match found {
-        Some(file) => Command::new(file),
-        None => panic!(
-            "{name} is not installed: apt-get install -y --no-install-recommends openjdk-17-jdk-headless maven"
-        ),
-    }
+    tool_of(name, "openjdk-17-jdk-headless maven")
 }

@@ -57,13 +57,8 @@ macro_rules! scripts {
         #[test]
         fn every_script_is_played() {
             let folder = $crate::support::repository().join("tests").join($folder);
-            let files = std::fs::read_dir(folder).expect("it is there");
-            let files = files.map(|file| file.expect("an entry").path());
-            let scripts = files.filter(|path| path.extension().is_some_and(|end| end == "txt"));
-            let mut names: Vec<String> = scripts
-                .map(|path| path.file_stem().expect("a name").display().to_string())
-                .collect();
-            names.sort();
+            let files = $crate::support::files_in(&folder, "txt");
+            let names: Vec<&str> = files.iter().map(|file| $crate::support::stem(file)).collect();
             assert_eq!(names, [$(stringify!($name)),*]);
         }
     };
