@@ -67,7 +67,7 @@ pub fn shown_of_nats(language: &str) -> String {
 }
 
 /// How long a test waits for what never comes. It is no limit for what is slow: on a busy machine, models and cold builds take minutes.
-pub const FOREVER: Duration = Duration::from_secs(900);
+pub const FOREVER: Duration = Duration::from_secs(1800);
 
 /// Runs a command to its end and returns what it printed, or, if it fails, the command and its errors.
 pub fn succeed(command: &mut Command) -> Result<String, String> {

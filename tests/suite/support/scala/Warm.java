@@ -26,7 +26,7 @@ import org.junit.runner.Result;
  */
 public final class Warm {
     /** How long a request may take, in milliseconds: for those that hang, not for slow ones. */
-    private static final long PATIENCE = 900_000;
+    private static final long PATIENCE = 1_800_000;
 
     /** A small one, so that a recursion whose depth depends on the program does not go unnoticed. */
     private static final long STACK = 512 << 10;
