@@ -9,6 +9,7 @@ use duologue::name::{Slip, nearest, slip};
 use duologue::protocol::Program;
 use duologue::source::{Sources, Span};
 use duologue::syntax::is_protocol_buffers;
+use std::ops::Range;
 use std::sync::Arc;
 use std::{fs, io};
 
@@ -43,14 +44,17 @@ fn places_far_into_a_line_are_counted_too() {
     assert_eq!(source.line(5), 3..text.len() - 1);
 }
 
+/// What an edit replaces in a text.
+fn replaced(text: &str, place: Range<usize>, new: &str) -> Range<usize> {
+    let mut sources = Sources::default();
+    let id = sources.add("a.proto", text);
+    let edit = Edit::new(Span::new(id, place.start, place.end), new);
+    edit.place(&sources).range()
+}
+
 #[test]
 fn a_removal_takes_its_lines_along_if_nothing_else_is_there() {
-    let mut sources = Sources::default();
-    let id = sources.add("a.proto", "one\n  two\nthree four\n");
-    let place = |start, end, text: &str| {
-        let edit = Edit::new(Span::new(id, start, end), text);
-        edit.place(&sources).range()
-    };
+    let place = |start, end, new: &str| replaced("one\n  two\nthree four\n", start..end, new);
     assert_eq!(place(6, 9, ""), 3..9);
     assert_eq!(place(0, 3, ""), 0..4);
     assert_eq!(place(6, 9, "2"), 6..9);
@@ -60,21 +64,13 @@ fn a_removal_takes_its_lines_along_if_nothing_else_is_there() {
 
 #[test]
 fn a_removal_before_a_closing_bracket_takes_the_blank_line_before_it_along() {
-    let mut sources = Sources::default();
-    let id = sources.add("a.proto", "p {\n    a\n\n    b\n}\n\n    c\n\nd\n");
-    let place = |start, end| {
-        let edit = Edit::new(Span::new(id, start, end), "");
-        edit.place(&sources).range()
-    };
+    let text = "p {\n    a\n\n    b\n}\n\n    c\n\nd\n";
+    let place = |start, end| replaced(text, start..end, "");
     assert_eq!(place(15, 16), 9..16);
     assert_eq!(place(24, 25), 18..25);
     // Between two blank lines, and at the beginning.
     assert_eq!(place(4, 18), 3..18);
-    let id = sources.add("b.proto", "a\r\n\r\nb\r\n\r\nc\r\n");
-    let place = |start, end| {
-        let edit = Edit::new(Span::new(id, start, end), "");
-        edit.place(&sources).range()
-    };
+    let place = |start, end| replaced("a\r\n\r\nb\r\n\r\nc\r\n", start..end, "");
     assert_eq!(place(5, 6), 1..6);
     assert_eq!(place(0, 1), 0..5);
 }
@@ -134,9 +130,16 @@ fn a_sender_may_wait_on_a_cycle_and_after_many_messages() {
     );
 }
 
+fn setting(name: &str, level: Level) -> (String, Level) {
+    (name.to_owned(), level)
+}
+
+fn level_of(levels: &Levels, name: &str) -> Level {
+    levels.of(rule(name).expect("a rule"), Location::outside())
+}
+
 #[test]
 fn a_later_setting_wins_and_errors_have_no_level() {
-    let setting = |name: &str, level| (name.to_owned(), level);
     let run = [
         setting("stuck-state", Level::Allow),
         setting("all", Level::Deny),
@@ -144,7 +147,7 @@ fn a_later_setting_wins_and_errors_have_no_level() {
         setting("syntax", Level::Allow),
     ];
     let levels = Levels::new(&[setting("stuck-state", Level::Warn)], &run);
-    let of = |name| levels.of(rule(name).expect("a rule"), Location::outside());
+    let of = |name| level_of(&levels, name);
     assert_eq!(of("stuck-state"), Level::Deny);
     assert_eq!(of("never-ends"), Level::Warn);
     assert_eq!(of("syntax"), Level::Deny);
@@ -153,7 +156,6 @@ fn a_later_setting_wins_and_errors_have_no_level() {
 /// `warnings` changes what is set before it or elsewhere, and a later setting excepts a rule from it.
 #[test]
 fn warnings_are_the_rules_that_would_be_reported_and_not_fail() {
-    let setting = |name: &str, level| (name.to_owned(), level);
     let project = [
         setting("missing-docs", Level::Warn),
         setting("unused-import", Level::Allow),
@@ -165,7 +167,7 @@ fn warnings_are_the_rules_that_would_be_reported_and_not_fail() {
         setting("unused-declaration", Level::Allow),
     ];
     let levels = Levels::new(&project, &run);
-    let of = |name| levels.of(rule(name).expect("a rule"), Location::outside());
+    let of = |name| level_of(&levels, name);
     let denied = ["cannot-finish", "missing-docs", "equivalent-states"];
     assert_eq!(denied.map(of), [Level::Deny; 3]);
     assert_eq!(of("unused-import"), Level::Allow);
